@@ -19,7 +19,6 @@ ATTRIBUTE_MAJOR, ATTRIBUTE_MINOR = 75, 76
 
 
 def tell(**known: Any) -> None:
-    """Print the facts as one JSON line, and flush it."""
     print(json.dumps(known), flush=True)
 
 
@@ -125,7 +124,6 @@ def nodes(*paths: str) -> None:
 
 
 def nvml() -> None:
-    """Report every GPU's facts and state from NVML."""
     import msgspec
 
     from tuilab.model.doctor import GpuDevice

@@ -53,7 +53,6 @@ class Hardware:
 
 
 def look(place: Place) -> Hardware:
-    """Read /sys/bus/pci, /etc/os-release and the kernel version."""
     bus = place.file("/sys/bus/pci/devices")
     return Hardware(
         gpus=_pci(bus),

@@ -35,8 +35,6 @@ LINES = {
     "ptxas": r"(?:Couldn't get ptxas|Couldn't invoke ptxas|Failed to launch ptxas|Can't find ptxas"
     r"|ptxas.* not found|No PTX compilation provider)",
 }
-"""Regular expressions that recognise each kind of message."""
-
 _PATTERNS = {kind: re.compile(pattern) for kind, pattern in LINES.items()}
 _PREFIX = re.compile(r"^(?:[IWEF]\d{4} [\d:.]+\s+\d+ |\d{4}-\d\d-\d\d [\d:.]+: [IWEF] )?\S+\.cc:\d+\] ")
 

@@ -25,7 +25,6 @@ class Change(Flag):
     FIRST = auto()
     """A run's first sample has arrived; the user is waiting for it."""
     FIGURES = RUN | REPORT | OVER | SETTINGS | LOOK
-    """Changes that require redrawing the figures."""
 
 
 @dataclass
@@ -33,9 +32,7 @@ class Worker:
     phase: str = "starting"
     """`starting`, `ready` or `down`."""
     stage: str = "starting the worker"
-    """The worker's current activity, described for the user."""
     since: float = 0.0
-    """Time at which this stage began, on the state's clock."""
     pid: int = 0
     """Process id; 0 if unknown."""
     message: str = ""
@@ -51,4 +48,3 @@ class Wanted:
     sweep: "Sweep | None"
     """The run's sweep; None to measure only the current settings."""
     since: float
-    """Time of the request, on the state's clock."""

@@ -145,7 +145,7 @@ class RunController:
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known(), roofs_later=later))
 
     def add_host(self, name: str, environment: str = "") -> bool:
-        """Add a host to the following measurements; return False if it was already added. Raises InputError.
+        """Measure on this host too from now on; return False if it was already added. Raises InputError.
 
         environment: a Python environment on this machine, as the user typed it; the runner must already know
         it.

@@ -36,8 +36,6 @@ def at_once(path: Path) -> BinaryIO:
 
 
 class Preferences(NamedTuple):
-    """The user's preferences, saved in a file."""
-
     theme: str = ""
     """Name of the chosen theme; "" for the default dark theme."""
     recent: tuple[str, ...] = ()

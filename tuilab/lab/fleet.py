@@ -77,7 +77,6 @@ class Fleet:
 
     @property
     def stopped(self) -> bool:
-        """True once `stop` was called."""
         return self._stop.is_set()
 
     async def sweep(
@@ -129,7 +128,6 @@ class Fleet:
         return work.failed
 
     async def _carry_out(self, work: Stoppable) -> None:
-        """Run the measurement until it finishes or is stopped."""
         running = asyncio.ensure_future(work.run())
         asked = asyncio.ensure_future(self._stop.wait())
         await asyncio.wait([running, asked], return_when=asyncio.FIRST_COMPLETED)

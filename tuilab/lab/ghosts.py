@@ -12,8 +12,6 @@ LEAST_GHOST = 5
 
 @dataclass
 class Ghosts:
-    """The runs that can be drawn as ghosts."""
-
     kept: list[RunState] = field(default_factory=list)
     """Runs of this lab, latest first."""
     pinned: list[RunState] = field(default_factory=list)

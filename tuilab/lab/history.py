@@ -94,7 +94,6 @@ class CancellableProgress:
         self.check()
 
     def check(self) -> None:
-        """Raise Stopped if the user requested a stop."""
         if self.stopping:
             raise Stopped
 
@@ -443,7 +442,6 @@ def first_page(
 def page(
     history: History, *, search: str, order: tuple[str, bool], number: int, titles: Mapping[str, str]
 ) -> list[Entry]:
-    """Return one page of the runs that match `search`."""
     by, rising = order
     offset = number * PAGE
     return browse.page(
@@ -506,7 +504,6 @@ def tags_of(line: str) -> list[str]:
 
 
 def common_tags(entries: Sequence[Entry]) -> list[str]:
-    """Return the tags that all of these runs have."""
     return [tag for tag in entries[0].line.tags if all(tag in entry.line.tags for entry in entries)]
 
 
@@ -538,13 +535,11 @@ def pin(history: History, entries: Sequence[Entry], kind: str) -> str:
 
 
 def delete(history: History, entries: Sequence[Entry]) -> str:
-    """Delete runs, which `undo` can restore."""
     history.delete(entry.run for entry in entries)
     return f"Deleted: {titled(entries)}. {{history.undo}} undoes it."
 
 
 def undo(history: History) -> str:
-    """Restore the last deletion."""
     runs = history.undelete()
     return f"Restored: {plural(len(runs), 'run')}." if runs else "Nothing left to restore."
 

@@ -20,7 +20,6 @@ class Host:
     name: str
     """The host's ssh name."""
     stage: str = "connecting"
-    """The worker's current activity, described for the user."""
     machine: Machine | None = None
     """The host's machine; None until its worker is ready."""
     problem: str = ""
@@ -70,7 +69,6 @@ class Hosts:
         return self.environments if file else tuple(self.known)
 
     def apply(self, event: Event) -> list[Log]:
-        """Apply a worker's event; return the resulting log lines."""
         host = self.known.get(getattr(event, "origin", ""))
         if host is None:
             return []

@@ -45,8 +45,6 @@ def _claims() -> dict[str, Sequence[Claim]]:
 
 
 class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine's results for one preset."""
-
     preset: str
     differing: str
     """The parameter values that distinguish these runs from the preset's other runs."""

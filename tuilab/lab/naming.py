@@ -71,7 +71,6 @@ def _is_model_folder(words: str) -> bool:
 
 
 def _folder(words: str) -> Path:
-    """Return the folder part of `FOLDER` or `FOLDER:SIGNATURE`."""
     whole = expanded(words)
     try:
         return whole if whole.is_dir() else expanded(words.rpartition(":")[0] or words)

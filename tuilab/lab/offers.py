@@ -15,7 +15,6 @@ class Offer(NamedTuple):
     """The value that the list returns if the user chooses this row."""
     label: str
     detail: str = ""
-    """A short description of the choice."""
 
 
 def of_presets(presets: "Sequence[Preset]") -> list[Offer]:

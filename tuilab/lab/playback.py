@@ -80,6 +80,5 @@ class Playback:
         return True
 
     def close(self) -> None:
-        """Stop the replay permanently."""
         if self._playing is not None:
             self._playing.cancel()

@@ -17,8 +17,6 @@ from tuilab.model.subject import NamedPreset, PresetFile, Subject
 
 @dataclass
 class Presets:
-    """The presets that a lab offers."""
-
     all: tuple[Preset, ...] = ()
     """The presets of the documents, then the user's own presets, in display order."""
     listed: frozenset[str] = frozenset()
@@ -28,7 +26,6 @@ class Presets:
     problems: tuple[Problem, ...] = ()
     """Preset files that could not be read."""
     own: dict[str, Own] = field(default_factory=dict)
-    """The user's own code, by preset name."""
 
     def load(self, found: Catalogue) -> None:
         self.all, self.problems = found.presets, found.problems
@@ -45,7 +42,6 @@ class Presets:
         self.all = tuple(sorted((*others, preset), key=lambda p: p.source is None))
 
     def settings(self, preset: Preset) -> Settings:
-        """Return the settings that measure a preset as declared."""
         return Settings.of(preset, self.own.get(preset.name))
 
     def usual(self, name: str, workload: str) -> Mapping[str, Value] | None:

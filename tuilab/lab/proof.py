@@ -73,7 +73,6 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     """How far a document's figure is from the actual time on this machine."""
 
     code: str
-    """Code of the finding."""
     line: int
     """Line number in the document, starting at 1."""
     preset: str
@@ -85,9 +84,7 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     factor: float | None
     """The larger of `said_s` and `true_s`, divided by the smaller; None if either is unknown."""
     sentence: str
-    """The result, described for the user."""
     run: str = ""
-    """Id of the run in the history."""
 
 
 def proofs(report: DocumentReport) -> Iterator[Proof]:

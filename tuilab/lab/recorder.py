@@ -246,7 +246,7 @@ class RunRecorder:
 
     @property
     def again(self) -> bool:
-        """True if the store's current file has appeared damaged before."""
+        """True if the store's current file has appeared to be damaged before."""
         return self._recorder.again
 
     def recreate(self) -> bool:

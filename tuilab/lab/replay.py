@@ -81,7 +81,6 @@ class Replay:
 
     @property
     def over(self) -> bool:
-        """True once everything has been shown."""
         return (self._at if self._goal is None else self._goal) == self._steps[-1]
 
     @property

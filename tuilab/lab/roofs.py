@@ -24,7 +24,6 @@ __all__ = ["better", "keep", "known", "learn"]
 
 
 def known() -> tuple[Roofs, ...]:
-    """Return the measured roofs, one entry per machine."""
     return store.load_roofs()
 
 

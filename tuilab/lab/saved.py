@@ -37,7 +37,6 @@ class SavedRuns:
 
     @property
     def store(self) -> Store:
-        """The store of runs, opened on first use."""
         if self._recorder is not None:
             return self._recorder.store
         if self._opened is None:

@@ -44,8 +44,6 @@ def _shown(value: Value) -> str:
 
 
 class Own(NamedTuple):
-    """The user's own code or model."""
-
     declaration: Declaration
     file: str
     """`/path/to/file.py:name`, or a model's path."""
@@ -65,9 +63,7 @@ class Own(NamedTuple):
 @dataclass(frozen=True)
 class Settings:
     preset: Preset
-    """The original preset."""
     declaration: Declaration
-    """The declaration of the workload's parameters."""
     values: Values
     arms: ArmSelection
     """The selected arms. They do not depend on the machine's devices."""
@@ -105,7 +101,6 @@ class Settings:
 
     @property
     def original(self) -> bool:
-        """True if the settings equal those of the preset."""
         return self == self.as_declared
 
     @property
@@ -298,7 +293,6 @@ def device_choice(settings: Settings, machine: Machine | None, known: Sequence[s
 
 
 def devices_at(stop: str) -> tuple[str, ...]:
-    """Return the devices for a stop of the device slider."""
     together = {BOTH: ("CPU", "GPU"), ALL: ("CPU", "GPU" + EVERY)}
     return together.get(stop) or tuple(stop.split("+"))
 
@@ -330,12 +324,9 @@ def variant_choice(settings: Settings) -> Control | None:
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch that selects arms."""
-
     group: str
     """The switch's group, in which at least one switch stays on; "" for a flag of the workload."""
     key: str
-    """The option that the switch toggles."""
     label: str
     on: bool
     help: str = ""

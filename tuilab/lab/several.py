@@ -111,7 +111,6 @@ class FarProgram(ShownProgram):
         return msgspec.structs.replace(self.page, lasted_s=lasted)
 
     def choose(self, index: int) -> None:
-        """Show the page of another process."""
         self._ask(Choose(self.rows[index].pid))
 
     def output(self, lines: int) -> list[str]:
@@ -207,20 +206,16 @@ class Several(ShownProgram):
 
     @property
     def said(self) -> str:
-        """All pages as text, preceded by the rows."""
         return programs_text(self.together)
 
     @property
     def together(self) -> Together:
-        """The pages of all programs, combined."""
         return join_pages([program.page for program in self.programs])
 
     def output(self, lines: int) -> list[str]:
-        """Return the last output lines of the chosen program."""
         return self._one.output(lines)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Set the size of the programs' terminals."""
         for program in self.programs:
             program.resize(columns, rows)
 
@@ -247,7 +242,6 @@ def _rows(page: Page) -> tuple[ProcessRow, ...]:
 
 
 def join_pages(pages: Iterable[Page]) -> Together:
-    """Combine several pages, and find the slowest process among them."""
     found = tuple(pages)
     return Together(programs=found, slowest=slowest(row for page in found for row in _rows(page)))
 
@@ -276,7 +270,6 @@ def open_pages(words: Sequence[str]) -> Several:
 
 
 Live = FarProgram | Watching
-"""A running program, here or elsewhere."""
 
 
 def start_on_hosts(

@@ -38,7 +38,6 @@ class ShownProgram:
 
     @property
     def rows(self) -> tuple[ProcessRow, ...]:
-        """The rows of the table of processes."""
         return self.page.processes
 
     @property
@@ -79,7 +78,6 @@ class ShownProgram:
         """Write to the program's standard input."""
 
     def interrupt(self) -> None:
-        """Send Ctrl-C to the program."""
         self.type("\x03")
 
     def signal(self, number: int) -> None:

@@ -93,8 +93,6 @@ def reach(
 
 @dataclass(frozen=True)
 class Control:
-    """The state of a parameter's slider."""
-
     parameter: Slidable
     value: Value
     reach: Reach = Reach()

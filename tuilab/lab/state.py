@@ -64,7 +64,6 @@ class Stage:
     what: tuple[object, ...] = ()
     """Identifies the activity: equal for two events of the same activity."""
     since: float = 0.0
-    """Time at which the activity began, on the state's clock."""
 
     def then(self, state: RunState, now: float) -> "Stage":
         """Return the stage after an event; the same object if the activity is unchanged."""
@@ -84,7 +83,7 @@ def _what(state: RunState) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Place:
-    """The user's place in the lab, to be restored after other presets were measured."""
+    """The settings and the run of the user, to be restored after other presets were measured."""
 
     settings: Settings | None
     past: tuple[Settings, ...]
@@ -94,10 +93,8 @@ class Place:
 
 @dataclass
 class LabState:
-    """Everything that the screens draw."""
-
     clock: Callable[[], float] = time.monotonic
-    """Returns monotonic seconds. Every `since` and `_at` in this class is a time of this clock."""
+    """Returns monotonic seconds. Every `since` and `_at` of the lab is a time of this clock."""
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     presets: Presets = field(default_factory=Presets)
     spool: str = ""
@@ -128,7 +125,6 @@ class LabState:
     """This machine; None until its worker is ready."""
     hosts: Hosts = field(default_factory=Hosts)
     shown: RunState = field(default_factory=RunState)
-    """The run on the screen; empty before the first run."""
     stage: Stage = field(default_factory=Stage)
     sized: Stage = field(default_factory=Stage)
     """The size that a sweep is measuring, and the time at which its measurement began."""
@@ -137,9 +133,7 @@ class LabState:
     asked_at: float = 0.0
     """Time at which the run `asked` was requested, on the state's clock."""
     wanted: Wanted | None = None
-    """A run that is waiting for the worker."""
     ghosts: Ghosts = field(default_factory=Ghosts)
-    """Earlier runs to draw under the current run."""
     verdicts: dict[str, VerdictWord] = field(default_factory=dict)
     """Verdicts on the claims of presets that were measured with their original settings."""
     log: list[Log] = field(default_factory=list)
@@ -349,7 +343,7 @@ class LabState:
 
     @property
     def place(self) -> Place:
-        """The user's current place."""
+        """The current settings and run, for `go_back`."""
         return Place(self.settings, tuple(self.past), self.shown, self.replay)
 
     def go_back(self, place: Place) -> bool:
@@ -574,7 +568,6 @@ class LabState:
         return Change.RUN | Change.OVER
 
     def _show(self, state: RunState) -> None:
-        """Show a run; the previous run may become a ghost."""
         self.ghosts.keep(self.shown)
         self.shown = state
 

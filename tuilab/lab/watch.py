@@ -83,14 +83,11 @@ class WatchOptions:
     """The GPU for which to estimate the best case, such as `h100`; "" for the default GPU."""
 
     def words(self) -> str:
-        """Format the options for the observer."""
         return f"every={self.every},window={self.window},share={self.share},once={int(self.once)}"
 
 
 @dataclass
 class Watched:
-    """A program that is or was watched."""
-
     command: tuple[str, ...]
     began: float = field(default_factory=time.time)
     ended: float | None = None
@@ -128,7 +125,6 @@ class Watched:
             self.loads.add(sample)
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
-        """Handle a message from the process with that number."""
         self._messages += 1
         if isinstance(told, Hello) or number not in self.processes:
             self.processes[number] = Process()
@@ -188,7 +184,6 @@ class Watched:
             self.faults.append(why)
 
     def beside(self) -> None:
-        """Inspect this machine, to explain problems with its GPUs."""
         self.place = place_of(self.processes.values(), self.place.others, self.place.memory)
 
     @property
@@ -305,7 +300,6 @@ class Watching(ShownProgram):
         self.changed()
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
-        """Handle a message from the observer."""
         self.program.take(number, told, file)
         self._told += 1
         if isinstance(told, Caught):
@@ -339,7 +333,6 @@ class Watching(ShownProgram):
         self.changed()
 
     def choose(self, index: int) -> None:
-        """Show the page of another process."""
         self.program.chosen = self.rows[index].pid
         self.draw()
 
@@ -560,7 +553,6 @@ def keep(program: str, page: Page) -> str:
 
 
 def new_id() -> str:
-    """Return a new program id for the history."""
     return PREFIX + uuid.uuid4().hex[:15]
 
 

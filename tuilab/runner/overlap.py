@@ -44,7 +44,6 @@ class Overlap:
         return True
 
     def ended(self, worker: str) -> None:
-        """Record that a worker has finished its rounds."""
         span = self._spans[worker]
         span.end = (span.began or 0.0) + span.last
 

@@ -191,7 +191,6 @@ class Supervisor:
         return command, (descriptor,)
 
     def _forks(self, request: Measure) -> bool:
-        """Return True if the run's additional processes are forked."""
         # If the run also measures in other environments, use fresh processes, because environments always use
         # fresh processes.
         return self._zygotes is not None and not request.turns and wanted(request, self.machine)

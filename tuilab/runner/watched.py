@@ -105,7 +105,6 @@ class Listener:
         return True
 
     def remove(self) -> None:
-        """Delete the files of the profiler windows."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._keeper.communicate()
 
@@ -253,7 +252,6 @@ class Hosted:
         self._waiting.start()
 
     def resize(self, columns: int, rows: int) -> None:
-        """Set the size of the program's terminal."""
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 

@@ -106,7 +106,6 @@ class Zygotes:
         return number, [sys.executable, "-I", "-S", stub, str(descriptor), "--", *worker], descriptor
 
     def kill_now(self) -> None:
-        """Kill the zygotes without waiting."""
         for each in self._sockets:
             each.close()
         for process in self._processes:

@@ -303,7 +303,6 @@ class LabApp(LastingApp):
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
 
     def action_help(self) -> None:
-        """Explain the current view and its keys."""
         from tuilab.tui.screens.help import HelpScreen, page
 
         self.push_screen(HelpScreen(page(self.screen, self.keymap)))

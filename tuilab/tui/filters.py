@@ -16,7 +16,6 @@ TABLE = str.maketrans(
     "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞◌▤",  # tracks, bars and fills
     "ux~---|~!<>+>v<^o''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[].-|>v^|||||###%*+=-:.%=:/\\0~",
 )
-"""ASCII replacement for each drawing character."""
 RAISED = (38, 225)
 """A background stands out if its luminance is above the first limit in a dark theme, or below the second
 limit in a light theme.

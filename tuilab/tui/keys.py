@@ -31,7 +31,7 @@ def key_name(key: str) -> str:
 
 
 def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
-    """Return an action's keys as users write them, after the user's own changes: `?, f1`."""
+    """Return an action's keys as users write them, such as `?, f1`. keymap: the user's own keys."""
     return ", ".join(key_name(key) for key in keymap.get(action.id, action.keys).split(","))
 
 

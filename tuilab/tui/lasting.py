@@ -83,7 +83,6 @@ class Forgiving:
     """
 
     file: Any
-    """The terminal."""
     sent = 0
     _last = ""
 
@@ -109,7 +108,6 @@ class LastingApp(App[int]):
     """An app that exits cleanly after any failure."""
 
     leaving = False
-    """True once the app is about to exit."""
 
     _drawn: Sequence[StylesCache] = ()
     """Cached renderings of the widgets in the last removal."""

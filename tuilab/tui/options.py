@@ -26,9 +26,7 @@ class Options:
     presets: tuple[Path, ...] = ()
     """Preset folders to read; empty for the default ones."""
     replay: Path | None = None
-    """A recording to show."""
     demo: bool = False
-    """Whether to start with the demo."""
     hangup: str = "finish"
     """What to do if the connection drops: `finish` the run without a screen, or `end` it with the rounds so
     far.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class SwitchBox(Checkbox):
-    """A checkbox, drawn as a box in its label."""
-
     BUTTON_LEFT = BUTTON_INNER = BUTTON_RIGHT = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,enter", "toggle_button", "turn on or off", show=False, id="switches.turn"),
@@ -45,8 +43,6 @@ class SwitchBox(Checkbox):
 
 
 class Switches(ItemGrid):
-    """Switches in rows of equal columns."""
-
     HELP = """\
 ## Switches
 

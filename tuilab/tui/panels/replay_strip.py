@@ -26,8 +26,6 @@ LEAST_TRACK = 12
 
 
 class ReplayStrip(LineWidget, Hearing, can_focus=True):
-    """The line that controls a replay."""
-
     DEFAULT_CSS = "ReplayStrip { height: 1; width: 1fr; margin: 0 1; }"
     HELP = """\
 ## A replay

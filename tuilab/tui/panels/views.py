@@ -39,7 +39,6 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
     def __init__(self) -> None:
         super().__init__(id="views", classes="frame")
         self.key = "live"
-        """The name of the open view."""
         self._views: dict[str, View] = {}
 
     @property

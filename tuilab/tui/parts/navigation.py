@@ -54,7 +54,6 @@ class Navigation:
             await self._panel.action_filter()
 
     def maximize(self) -> None:
-        """Maximize the focused panel, or restore it."""
         screen = self._screen
         if screen.maximized is not None:
             screen.minimize()

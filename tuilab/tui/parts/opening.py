@@ -27,8 +27,6 @@ a preset or a recording. Type its path below, then press enter."""
 
 
 class Opener:
-    """Opens presets and files; replays recordings."""
-
     reading = ""
     """Path of the user's file that is being loaded; "" if none. A measurement that the user requests during
     loading measures this file.
@@ -47,7 +45,6 @@ class Opener:
         self._navigation, self._player, self._watch = navigation, player, watch
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the command palette's entries for the presets."""
         for preset in self._lab.state.presets.all:
             about = f"{preset.summary} {preset.advice} {' '.join((*preset.arms.dtypes, *preset.arms.modes))}"
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset), about
@@ -167,7 +164,6 @@ class Opener:
         self._panel.load(titles.titles(self._lab.state.presets.all, self._lab.state.presets.problems))
 
     def open_preset(self, preset: Preset) -> None:
-        """Open a preset. With live sliders, also measure it."""
         self._lab.open(preset)
         if (preset.sweep is None) == (self._views.key == "sweep"):
             # Show the view that suits the preset: the curve for a sweep, else the samples.
@@ -183,8 +179,6 @@ class Opener:
             self._beside(preset, values, measure)
 
     async def open_caught(self, folder: str, *, measure: bool) -> None:
-        """Open a function that was captured in a watched program."""
-
         def taken(preset: Preset, own: Own | None) -> None:
             self._list(preset, own)
             self._beside(preset, {}, measure)

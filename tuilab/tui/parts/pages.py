@@ -29,8 +29,6 @@ NAME=PATH,VARIABLE=VALUE. tuilab installs and writes nothing in that environment
 
 
 class Pages:
-    """Opens the pages and carries out the user's choices."""
-
     def __init__(self, context: Context, player: Player, keymap: Mapping[str, str]) -> None:
         """keymap: keys that the user has changed, by action id."""
         self._screen, self._lab, self._corner = context.screen, context.lab, context.corner
@@ -58,13 +56,11 @@ class Pages:
         self._screen.app.push_screen(resolve_name(PAGES[name])(self._lab))
 
     def arms(self) -> None:
-        """Let the user choose the arms and ghosts to draw."""
         from tuilab.tui.screens.arms import ArmsScreen
 
         self._screen.app.push_screen(ArmsScreen(self._lab, self._viewing))
 
     def keys(self) -> None:
-        """Show a page that lists every key."""
         from tuilab.tui.screens.help import KeysScreen
 
         self._screen.app.push_screen(KeysScreen(self._keymap))
@@ -105,7 +101,7 @@ class Pages:
         self._screen.app.push_screen(page, self.add_host)
 
     async def add_host(self, name: str | None) -> None:
-        """Add a host to the following measurements. Show a message if its name is invalid."""
+        """Measure on this host too from now on. Show a message if its name is invalid."""
         with self._corner.refusals():
             if name and "=" in name:
                 name = await self._lab.add_environment(name)
@@ -118,7 +114,6 @@ class Pages:
                 self._corner.say(f"Connecting to {name}; choose it with the device slider.")
 
     def history(self) -> None:
-        """Open the page of saved runs."""
         from tuilab.tui.screens.history import HistoryScreen
 
         async def chosen(run: str | None) -> None:

@@ -12,14 +12,11 @@ Entry = tuple[str, str, Callable[[], object], str]
 
 
 class Player:
-    """Replays runs and shows the demo."""
-
     def __init__(self, context: Context, navigation: Navigation) -> None:
         self._screen, self._lab, self._corner = context.screen, context.lab, context.corner
         self._views, self._navigation = context.views, navigation
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the command palette's entries for the background runs."""
         for run, file in self._lab.state.background.items():
             words = f"open the background run {run[:8]}"
             yield words, "Show the progress of this run.", partial(self.play, file), "unattended ssh hangup"
@@ -29,7 +26,6 @@ class Player:
         self._lab.playback.command(lambda replay: getattr(replay, do)(*by))
 
     async def choose(self) -> None:
-        """Let the user choose a recorded run, and replay it."""
         from tuilab.tui.screens.menu import MenuScreen
 
         page = MenuScreen(

@@ -123,7 +123,6 @@ is wrong on this machine. Press it again to stop. The document's own code never 
         self.dismiss(None)
 
     def action_fact_check(self) -> None:
-        """Measure all claims of the document, one after another."""
         from tuilab.lab import fact_check
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
@@ -166,7 +165,6 @@ is wrong on this machine. Press it again to stop. The document's own code never 
             last.focus()
 
     def action_finding(self, by: int) -> None:
-        """Go to the next or previous finding."""
         for found in self.query("#findings").results(OptionList):
             found.highlighted = min(len(self._found) - 1, max(0, (found.highlighted or 0) + by))
 

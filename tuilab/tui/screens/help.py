@@ -42,7 +42,6 @@ width.
 - A **ghost** is an earlier run, drawn faintly under the current run. A **baseline** is the run that other
 runs are compared with.
 """
-"""Explanations of the terms on the screens."""
 OTHERS = "To change keys, write a `keymap.toml` in your configuration folder (`~/.config/tuilab`)."
 
 
@@ -182,7 +181,6 @@ def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:
 
 
 def _table(head: str, rows: list[str]) -> list[str]:
-    """Return a table of two columns; [] without rows."""
     return ["\n".join([f"| {head} |", "|---|---|", *rows])] if rows else []
 
 

@@ -312,7 +312,6 @@ it. Neither is ever pruned.
                 self.going = None
 
     def _changed(self, said: str) -> None:
-        """Show the result of an operation, and reload the list."""
         self.say(said, GOOD)
         self.table.reload()
 
@@ -395,12 +394,9 @@ it. Neither is ever pruned.
         self._repinned(said)
 
     def action_undo(self) -> None:
-        """Restore the runs of the last deletion."""
         self._act(self.history.do(acts.undo), self._repinned)
 
     def action_prune(self) -> None:
-        """Ask which old runs to delete, and delete them."""
-
         def given(found: PruneCandidates | None) -> None:
             if found is not None and (going := self._begin("Pruning")):
                 self._act(acts.prune(self.history, found, going), self._deleted, going)

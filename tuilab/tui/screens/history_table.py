@@ -173,8 +173,6 @@ column header.
 
 
 class About(LineWidget):
-    """The details of the run under the cursor."""
-
     def __init__(self) -> None:
         super().__init__(empty="Nothing chosen.")
         self._entry: Entry | None = None

@@ -46,7 +46,6 @@ class PruneScreen(Page[PruneCandidates]):
             yield Static(f"Nothing chosen yet. {STAYS}", markup=False, id="found")
 
     def on_key(self, event: events.Key) -> None:
-        """Move between the inputs with the up and down arrows."""
         if event.key in ("down", "up"):
             event.stop()
             self.focus_next() if event.key == "down" else self.focus_previous()

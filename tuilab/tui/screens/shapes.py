@@ -45,7 +45,6 @@ class ShapesScreen(Page[Sequence[str]]):
         self.query(Input).first().focus()
 
     def on_key(self, event: events.Key) -> None:
-        """Move between the lines with the up and down arrows."""
         if event.key in ("down", "up"):
             event.stop()
             self.focus_next() if event.key == "down" else self.focus_previous()

@@ -79,10 +79,7 @@ LEAVING = (
 
 
 class ProgramHeader(Header):
-    """The first line of a watched program's screen."""
-
     def show(self, page: Page, *, running: bool) -> None:
-        """Show the program's name and state."""
         now = says.status(page, running=running)
         self._title, self._tone = short_command(page), now.tone
         self._machine = [
@@ -97,7 +94,6 @@ class About(LineWidget):
     finding: Bottleneck | None = None
 
     def show(self, finding: Bottleneck | None) -> None:
-        """Show the details of this finding."""
         if finding != self.finding:
             self.finding = finding
             self.repaint()
@@ -411,7 +407,6 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
             self.action_back()
 
     def action_back(self) -> None:
-        """Return to the lab, if the lab is open."""
         if self.app.screen_stack[0] is self:
             return
         if self.watching.running:
@@ -468,7 +463,6 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.action_whole()
 
     def action_export(self) -> None:
-        """Write the page to a file."""
         kinds = {"markdown": "md", "html": "html", "json": "json"}
 
         def chosen(key: str | None) -> None:
@@ -505,7 +499,6 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
             await self.action_preset()
 
     async def action_preset(self) -> None:
-        """Open the preset that demonstrates the finding under the cursor."""
         finding = self.findings.row
         if finding is None or not finding.preset:
             self.say(
@@ -544,7 +537,6 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.notify(spoken(self, text), severity=tone, markup=False)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        """Yield the command palette's entries."""
         for keys, words, action in keys_here(self):
             yield f"{words}  ({keys})", "", partial(self.run_action, action)
 
@@ -610,7 +602,6 @@ def findings_table() -> Table[Bottleneck]:
 
 
 def ops_table() -> Table[OpRow]:
-    """Return the table of the ops in a step."""
     columns: list[Column[OpRow]] = [
         Column("share", lambda row: percent(row.share), align="right", key=lambda row: row.share),
         Column("op", lambda row: row.op, most=28),
@@ -631,7 +622,6 @@ def ops_table() -> Table[OpRow]:
 
 
 def functions_table() -> Table[FunctionRow]:
-    """Return the table of tf.functions with their traces."""
     columns: list[Column[FunctionRow]] = [
         Column("function", lambda row: row.name.rpartition(".")[2], most=30, flex=True),
         Column("at", where, most=28),
@@ -662,8 +652,6 @@ def processes_table() -> Table[ProcessRow]:
 
 
 class AccountTable(Table[says.AccountLine]):
-    """A table of the program's time, by line of code."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "expand or collapse the line", id="table.select"),
     ]
@@ -681,7 +669,6 @@ def account_table() -> Table[says.AccountLine]:
 
 
 def took(row: ProcessRow) -> str:
-    """Return the median duration of the process's steps."""
     median_s = row.steps.median_s
     return seconds(median_s, median_s / 50) if median_s else "–"
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 class View(Vertical):
     DEFAULT_CSS = "View { height: 1fr; }"
     wants: ClassVar[Change] = Change.FIGURES
-    """Changes after which the view must be redrawn."""
 
     def __init__(self, lab: "Lab", viewing: ViewOptions, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -33,7 +32,6 @@ class View(Vertical):
         raise NotImplementedError
 
     def on_resize(self) -> None:
-        """Redraw, because the size decides which parts fit."""
         self.draw()
 
     def place(self) -> Widget | None:
@@ -52,7 +50,6 @@ def marks(state: RunState) -> dict[str, Mark]:
 
 
 def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult]:
-    """Return the results of the drawn arms, by id."""
     result = lab_state.result()
     drawn = viewing.drawn_arms(lab_state.shown)
     return {arm.id: arm for arm in result.arms if arm.id in drawn} if result else {}

@@ -15,8 +15,6 @@ from tuilab.tui.widgets.race import Race
 
 
 class Compare(View):
-    """Bars, with the figures below them if there is room."""
-
     HELP = """\
 ## Compare
 

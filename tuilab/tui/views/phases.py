@@ -20,8 +20,6 @@ ROOM = 10
 
 
 class PhasesView(View):
-    """Stacked bars, with a table of a model's layers below."""
-
     HELP = (
         Phases.HELP
         + """
@@ -72,8 +70,6 @@ graph arm. Other name scopes, such as the optimizer's, also have rows; the last 
 
 
 class LayerTable(Table[Layer]):
-    """A table of a model's layers, slowest first."""
-
     def __init__(self) -> None:
         self.of = ""
         """The label of the arm whose layers are shown."""

@@ -58,7 +58,6 @@ click) lists every op, with a filter.
         self.draw()
 
     def draw(self) -> None:
-        """Draw the groups, if they have changed."""
         lab_state = self._lab.state
         if version(lab_state.shown) == self._drawn:
             return
@@ -73,8 +72,6 @@ click) lists every op, with a filter.
 
 
 class PlacementView(View):
-    """The placement log with a filter."""
-
     HELP = """\
 ## Placement
 
@@ -121,7 +118,6 @@ column.
 
     @on(OptionList.OptionSelected)
     def _open(self, event: OptionList.OptionSelected) -> None:
-        """Show the rows of a group."""
         event.stop()
         chosen = self._groups[event.option_index - 1] if event.option_index else None
         self.table.set_rows([row for row in self._rows if chosen.has(row)] if chosen else self._rows)

@@ -13,8 +13,6 @@ PLOT_ROWS = 10
 
 
 class RooflineView(View):
-    """The roofline plot, with the bound of each arm below."""
-
     HELP = """\
 ## Roofline
 

@@ -9,8 +9,6 @@ from tuilab.tui.widgets.wording import whole_words
 
 
 class Sentences(LineWidget):
-    """Up to four sentences, one per row."""
-
     DEFAULT_CSS = "Sentences { height: 0; }"
 
     def __init__(self) -> None:

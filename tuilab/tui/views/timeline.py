@@ -81,8 +81,6 @@ profile is saved with the run, so a replay can show it.
             self.draw()
 
     def action_pick(self) -> None:
-        """Choose the arm from a list."""
-
         def chosen(arm: str | None) -> None:
             if arm and self._profiling.take(arm):
                 self.draw()

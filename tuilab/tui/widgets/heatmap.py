@@ -19,7 +19,7 @@ from tuilab.tui.widgets.wording import clip, fit
 FULL = 4.0
 LEAST, MOST = 12, 78
 HEAD = 2
-"""Lines above the map."""
+"""Number of lines above the map."""
 Marks = tuple[Mark, Mark]
 
 

@@ -52,7 +52,6 @@ class LineWidget(Widget):
         raise NotImplementedError
 
     def repaint(self) -> None:
-        """Request a paint, because the data has changed."""
         if not self._due and self.is_attached:
             self._due = True
             self.call_later(self._repaint)

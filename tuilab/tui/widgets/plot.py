@@ -125,7 +125,6 @@ class Canvas:
         self.series.setdefault((row, column), []).append((character, style))
 
     def shade(self, rows: range, columns: range, ground: str) -> None:
-        """Set the background of a rectangle."""
         self.grounds.update(((row, column), ground) for row in rows for column in columns)
 
     def shown(self, row: int, column: int) -> Run:
@@ -542,7 +541,6 @@ and adds its caveats, **{plot.release}** releases it.
 
     @property
     def _series(self) -> dict[str, Series]:
-        """Series that the cursor can reach, by key."""
         return {s.key: s for s in self.chart.series if not s.ghost and len(s.x) and len(s.y)}
 
     @property
@@ -586,7 +584,6 @@ and adds its caveats, **{plot.release}** releases it.
         self._go(*there[min(len(there) - 1, max(0, now + by))], kept=True)
 
     def action_release(self) -> None:
-        """Deselect the point."""
         if self._at is None:
             raise SkipAction()
         self._at, self._kept = None, False

@@ -224,7 +224,6 @@ there shows the reason.
         return [*out, (" …", FAINT)] if behind < len(names) else out
 
     def _drawn_track(self, cells: int) -> Iterator[Run]:
-        """Yield the track in pieces, each with one style."""
         control, parameter = self.control, self.parameter
         at = cell_of(parameter, self.value, cells)
         drawn: list[Run] = [(TRACK, MUTED)] * cells
@@ -299,7 +298,6 @@ there shows the reason.
             self.action_cycle()
 
     def action_cycle(self) -> None:
-        """Select the next choice, starting over after the last."""
         if not self._numeric:
             there = stops(self.parameter)
             self._take(there[(there.index(self.value) + 1) % len(there)])

@@ -207,7 +207,6 @@ of the row under the cursor, and the number of rows.
         return lines
 
     def body(self, height: int) -> int:
-        """Return the number of rows that fit."""
         return max(1, height - (2 if height >= 5 else 1))
 
     def _natural_widths(self) -> list[int]:

@@ -40,8 +40,6 @@ LEAST_WORDS = 16
 
 
 class Timeline(LineWidget, can_focus=True):
-    """A profile's events between two times, in lanes."""
-
     DEFAULT_CSS = "Timeline { height: 1fr; width: 1fr; }"
 
     HELP = """\
@@ -112,7 +110,6 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self.repaint()
 
     def watch_cursor(self) -> None:
-        """Scroll to the event under the cursor."""
         span, (begin, finish) = self.span, self.window
         if span and (span.end_s <= begin or span.start_s >= finish):
             half = (finish - begin) / 2
