@@ -333,7 +333,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """The main crossover."""
     crossovers: tuple[Crossover, ...] = ()
     machines: dict[str, MachineLine] = {}
-    """The machine of each host, by the host name in the arms ("" for this host)."""
+    """The machine of each host, keyed by the host name in the arms ("" for this host)."""
     environments: tuple[EnvironmentPair, ...] = ()
     """Comparisons of the first environment with each of the others, if the run measured several."""
     contention: tuple[Contention, ...] = ()
