@@ -77,7 +77,6 @@ class Driver:
 
 
 def libcuda() -> None:
-    """Open libcuda, call cuInit, count the devices and report the facts about each."""
     tell(at="opening libcuda.so.1")
     try:
         driver = Driver(ctypes.CDLL("libcuda.so.1"))

@@ -210,7 +210,9 @@ class RunController:
             self._rested()
 
     def _rested(self) -> None:
-        """Measure the changed settings soon, unless a run that the user requested is active."""
+        """Measure the changed settings after `REST_S` seconds, unless a run that the user requested is
+        active.
+        """
         self._forget_rest()
         if self.state.replay:
             return  # a slider may not replace a replay; only an explicit request may
@@ -226,7 +228,6 @@ class RunController:
     # Events
 
     def receive(self, event: Event) -> None:
-        """Apply a worker's event to the state, and notify the listeners of the change."""
         if self.painting.hold(self.receive, event):
             return
         self._notify(self.state.apply(event), event)

@@ -77,7 +77,6 @@ def _read_preferences() -> Preferences:
 
 
 def _remember(change: Callable[[Preferences], Preferences]) -> None:
-    """Change the saved preferences. Does nothing if the file cannot be read or written."""
     with contextlib.suppress(OSError):
         text = json.dumps(change(_read_preferences())._asdict())
         write_private(state_folder() / "preferences.json", text)
@@ -110,7 +109,6 @@ def from_here(path: str) -> str:
 
 
 def _whole(path: str) -> str:
-    """Return the absolute path if the file exists; otherwise return the path unchanged."""
     verb, words = _parted(path)
     place, option, shapes = words.partition(INPUT)
     return verb + os.path.abspath(os.path.expanduser(place)) + option + shapes if _is_there(place) else path

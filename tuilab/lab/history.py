@@ -291,7 +291,6 @@ class History:
             raise InputError(str(which), why, "a readable history") from None
 
     def _replaced(self, file: Path) -> Repaired:
-        """Repair this history's own file, and close it in this process during the repair."""
         self.store.close()
         try:
             return recover(file)
@@ -301,7 +300,8 @@ class History:
     def machines(
         self, at: Callable[[int, int], None] = lambda done, total: None
     ) -> tuple[list[MachineSummary], str]:
-        """Return each machine's summary by preset, and the reason why some are missing; "" if none is.
+        """Return each machine's summary by preset, and the reason why some are missing ("" if all are
+        present).
 
         at: called with the number of finished runs and the total.
         """
@@ -508,7 +508,6 @@ def common_tags(entries: Sequence[Entry]) -> list[str]:
 
 
 def retag(history: History, entries: Sequence[Entry], after: Sequence[str]) -> str:
-    """Replace the tags that all of these runs share with the tags in `after`."""
     before = common_tags(entries)
     put, take = ([t for t in one if t not in other] for one, other in ((after, before), (before, after)))
     history.tag((entry.run for entry in entries), put, take)

@@ -105,7 +105,6 @@ def about(host: Host) -> str:
 
 
 def words(machine: Machine) -> str:
-    """Describe a machine by its GPUs, or by its processor if it has none."""
     if said := whose(machine):
         return said
     gpus = [gpu.description or gpu.name for gpu in machine.gpus]

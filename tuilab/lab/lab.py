@@ -185,7 +185,6 @@ class Lab(RunController):
 
     @property
     def history(self) -> "History":
-        """The operations on saved runs: find, compare, export, tag, prune and import."""
         return self.saved.history
 
     async def add_environment(self, word: str) -> str:
@@ -458,7 +457,6 @@ class Lab(RunController):
         self._moved(quiet=True)
 
     def add_preset(self, preset: Preset, own: Own | None = None) -> None:
-        """Add a preset to the list. own: declaration and file of the user's code."""
         self.state.presets.add(preset, own)
 
     def keep_secret(self, kept: bool) -> None:

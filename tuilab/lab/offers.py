@@ -12,7 +12,7 @@ class Offer(NamedTuple):
     """One row of a list."""
 
     key: str
-    """The value that the list returns if the user chooses this row."""
+    """The value that identifies the row when the user chooses it."""
     label: str
     detail: str = ""
 

@@ -10,8 +10,6 @@ from tuilab.model.events import Event, Finished
 
 
 class Playback:
-    """Replays one recorded run at a time into the lab's state."""
-
     def __init__(
         self, state: LabState, show: Callable[[Event], None], told: Callable[[Change], None]
     ) -> None:

@@ -126,7 +126,6 @@ class RunRecorder:
         return spool.outcome(self.store, line)
 
     def receive(self, event: Event) -> None:
-        """Save an event; at the end of a run, also its answer."""
         self.record(event)
         shown = self._state.shown
         if isinstance(event, Finished) and event.run == shown.run and self._state.result() is not None:
@@ -173,7 +172,6 @@ class RunRecorder:
         return RunsAlike(run=run.run, arm=arm, runs=len(medians), low_s=min(medians), high_s=max(medians))
 
     def conclude(self, run: RunState, claims: Sequence[Claim]) -> RunResult:
-        """Return the result of a finished run, and save the result with its answer."""
         from tuilab.analysis.summary import summarise
 
         result = summarise(run, claims)
@@ -221,7 +219,7 @@ class RunRecorder:
         self._forget()
 
     def _forget(self) -> None:
-        """Delete the worker's file of a finished run that is now in the history."""
+        """Delete the worker's file of a finished run, because the run is now in the history."""
         if self.store.file is None:
             return
         for run in [run for run in self._spooled if self._recorder.has_all(run)]:
@@ -241,7 +239,6 @@ class RunRecorder:
         return bool(self._recorder.pending or (self._displaced and self.store.file is None))
 
     def kept(self, run: str) -> bool:
-        """Return whether the history contains all events of the finished run."""
         return self._recorder.has_all(run) and not self._recorder.problem and self.store.file is not None
 
     @property

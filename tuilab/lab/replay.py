@@ -28,7 +28,7 @@ READY_S = 0.02
 
 
 def label(started: RunStarted) -> str:
-    """Return the replay's label, such as `replay · gpu-07 · 2026-01-05`."""
+    """Return the label, such as `replay · gpu-07 · 2026-01-05`."""
     return f"replay · {started.machine.host} · {started.at[:10]}"
 
 

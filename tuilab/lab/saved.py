@@ -179,8 +179,8 @@ class SavedRuns:
         return await run_in_daemon_thread(load, self.store, run)
 
     async def machines(self) -> "tuple[list[MachineLine], str]":
-        """Return all machines in the history by preset, and the reason why some are missing; "" if none
-        is.
+        """Return all machines in the history by preset, and the reason why some are missing ("" if all are
+        present).
         """
         from tuilab.lab.machines import load
 

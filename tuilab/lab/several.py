@@ -134,7 +134,6 @@ class FarProgram(ShownProgram):
             self._far.ask(what)
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the program to end; return whether it has ended."""
         return self._over.wait(seconds)
 
 

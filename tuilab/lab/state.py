@@ -59,8 +59,6 @@ LONG = 50_000
 
 @dataclass(frozen=True)
 class Stage:
-    """The current activity of a run, and the time at which it began."""
-
     what: tuple[object, ...] = ()
     """Identifies the activity: equal for two events of the same activity."""
     since: float = 0.0

@@ -71,7 +71,6 @@ class TrialError(Exception):
 
 
 def can_try(finding: Bottleneck) -> bool:
-    """Return whether the finding's change can be tried on a captured step."""
     return finding.code in CHANGES or finding.code == BATCHES
 
 

@@ -337,7 +337,6 @@ class Watching(ShownProgram):
         self.draw()
 
     def output(self, lines: int) -> list[str]:
-        """Return the program's last output lines as a terminal shows them."""
         return last_lines(bytes(self.hosted.output[-TAIL:]) if self.hosted is not None else b"", lines)
 
     def resize(self, columns: int, rows: int) -> None:
@@ -402,7 +401,6 @@ class Watching(ShownProgram):
         return self.program.exit_code
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the program to end; return whether it has ended."""
         return self._over.wait(seconds)
 
     def leave(self) -> Watched:
@@ -426,7 +424,6 @@ def last_lines(raw: bytes, lines: int) -> list[str]:
 
 
 def _caught_folder(name: str) -> Path:
-    """Return a new folder for a captured function, next to the saved runs."""
     folder = private_folder(data_folder() / "captured")
     plain = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)[:100] or "function"
     numbered = (folder / (plain if index == 1 else f"{plain}-{index}") for index in itertools.count(1))

@@ -201,7 +201,7 @@ class Supervisor:
             self._queue.append(request)
             active, process = self._active, self._process
             if isinstance(active, Ask) and active.idle and process is not None:
-                # a question that runs only while the worker is idle stops within a fraction of a second
+                # such a question runs only while no request waits; it stops within a fraction of a second
                 await process.send(Cancel(id=active.id))
             early = self.phase == "starting" and self._process is not None and self._confines
             if early and confined_to(self._queue[0]) != self._held:

@@ -174,7 +174,6 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
             self.post_message(self.Changed(changed, True))
 
     async def _refuse(self, why: str) -> None:
-        """Show why a change was rejected, and restore the unchanged settings."""
         self.notify(why, severity="warning", markup=False)
         self._shown = None
         await self.draw()

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 HEIGHT, ROOMY = 6, 36
-"""Rows of the bar with its border, and the minimum rows of a screen on which the results get three more
-rows.
+"""Rows of the bar with its border. With `ROOMY` rows or more, the screen has room for three more rows of
+results.
 """
 
 

@@ -80,7 +80,6 @@ it. It also shows runs that continue in the background; a click opens such a run
         self.repaint()
 
     async def on_click(self) -> None:
-        """Open the run that continues in the background, if there is one."""
         if self._runs_unseen:
             await self.screen.run_action("background")
 

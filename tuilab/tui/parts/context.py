@@ -14,8 +14,6 @@ from tuilab.tui.parts.corner import Corner
 
 @dataclass(frozen=True)
 class Context:
-    """The screen, the lab, and the panels that several parts use."""
-
     screen: Screen[None]
     lab: Lab
     corner: Corner

@@ -28,7 +28,6 @@ class Drawing:
         self._header, self._answer, self.placement = header, answer, placement
 
     def show(self, change: Change) -> None:
-        """Redraw the panels that depend on the changed parts of the lab."""
         state = self._lab.state
         self._header.tell(state)
         if self._lab.playback.replay is None and (strip := self._screen.query("#replay")):
@@ -70,7 +69,6 @@ class Drawing:
             controls.border_subtitle = cost
 
     def look_at_devices(self) -> None:
-        """Sample this machine's devices, and show the samples if they are visible."""
         # `run_worker` creates the coroutine; a coroutine created here would never be awaited if the lab is
         # exiting.
         sample: WorkType[None] = self._sample_devices

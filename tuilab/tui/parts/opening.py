@@ -34,7 +34,7 @@ class Opener:
     run_requested = False
     """Whether the user requested a run before the file was loaded."""
     _mistyped = ""
-    """A path that could not be opened, for the user to correct."""
+    """A path that could not be opened. The next question for a path offers it for correction."""
 
     def __init__(
         self, context: Context, navigation: Navigation, player: Player, watch: Callable[[str], None]
@@ -138,7 +138,6 @@ class Opener:
             self._screen.app.push_screen(DocumentScreen(report, self._lab), self._take)
 
     def _ask_shapes(self, words: str, lacking: Sequence[str]) -> None:
-        """Ask for the shapes of a function's arguments, and then open the function."""
         from tuilab.lab.opening import of_shapes, with_shapes
         from tuilab.tui.screens.shapes import ShapesScreen
 

@@ -66,7 +66,6 @@ class Pages:
         self._screen.app.push_screen(KeysScreen(self._keymap))
 
     def fact_check(self) -> None:
-        """Open a page that measures every claim in this preset's document."""
         from tuilab.lab import fact_check
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
@@ -84,7 +83,6 @@ class Pages:
         self._screen.app.push_screen(FactCheckScreen(self._lab, check, presets))
 
     def hosts(self) -> None:
-        """List the other machines and environments, with an input to add one."""
         from tuilab.tui.screens.menu import MenuScreen
 
         known = self._lab.state.hosts.known
@@ -135,7 +133,6 @@ class Pages:
         self._corner.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else ".") + text)
 
     def export(self) -> None:
-        """Let the user save the view or the run as a file."""
         from tuilab.lab.export import formats
         from tuilab.tui.screens.menu import MenuScreen
 

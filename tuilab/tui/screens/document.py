@@ -110,7 +110,6 @@ is wrong on this machine. Press it again to stop. The document's own code never 
         self._tell(found, words)
 
     def _tell(self, found: Finding, words: str) -> None:
-        """Show the result of a measured finding next to that finding."""
         for findings in self.query("#findings").results(OptionList):
             at = next(number for number, each in enumerate(self._found) if each is found)
             findings.replace_option_prompt_at_index(at, about(found, words))

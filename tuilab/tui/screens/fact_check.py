@@ -97,7 +97,6 @@ The runs are saved in the history.
         self.dismiss(None)
 
     def action_export(self, ending: str) -> None:
-        """Write the results, with machine and date, to the current folder."""
         folder = Path.cwd()
         try:
             self._said = f"written: {write_page(self.check, folder, ending)}"

@@ -349,8 +349,6 @@ it. Neither is ever pruned.
     # Changing
 
     def action_tag(self) -> None:
-        """Ask for the tags of the selected runs and save them."""
-
         def given(line: str | None) -> None:
             if line is not None:
                 call = partial(acts.retag, entries=entries, after=tags_of(line))
@@ -362,7 +360,6 @@ it. Neither is ever pruned.
             self.app.push_screen(page, given)
 
     def action_note(self) -> None:
-        """Ask for the note on the run under the cursor and save it."""
         row = self._row()
         if row is None:
             return
@@ -406,7 +403,6 @@ it. Neither is ever pruned.
     # Files
 
     def action_export(self) -> None:
-        """Ask for a format, and write the selected runs to the current folder."""
         from tuilab.lab.export import formats, write_several
 
         def given(key: str | None) -> None:

@@ -54,8 +54,6 @@ because importing the lab takes as long as importing Textual.
 
 
 class LabScreen(Screen[None]):
-    """Creates the parts of the main screen, and passes the user's actions to them."""
-
     ALLOW_IN_MAXIMIZED_VIEW = "#foot"
     AUTO_FOCUS = ""  # focusing the presets imports modules, so do that after the first paint
     HORIZONTAL_BREAKPOINTS = WIDTHS

@@ -58,7 +58,6 @@ class PruneScreen(Page[PruneCandidates]):
 
     @work(exclusive=True, exit_on_error=False)
     async def _count(self) -> None:
-        """Count the runs that match the inputs, and show the number."""
         lines = [self.query_one(f"#{name}", Input) for name in FIELDS]
         wrong = next((line.value for line in lines if not line.is_valid), None)
         if wrong is not None:

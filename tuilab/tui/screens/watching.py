@@ -151,7 +151,6 @@ class Kinds(LineWidget):
     kinds: tuple[tuple[str, float, float], ...] = ()
 
     def show(self, page: Page, empty: str) -> None:
-        """Show the kinds of activity, or explain why there are none."""
         self.kinds, self.empty = says.account_kinds(page), empty
         self.repaint()
 
@@ -418,8 +417,6 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.say("Ctrl-C was sent to the program.")
 
     def action_type(self) -> None:
-        """Ask for a line, and type it into the program's terminal."""
-
         def typed(line: str | None) -> None:
             if line is not None:
                 self.watching.type(line + "\n")

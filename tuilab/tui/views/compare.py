@@ -57,7 +57,6 @@ other machines that are pinned as ghosts also race, labelled with machine and da
         numbers.update_arms(arms, looks)
 
     def action_race(self) -> None:
-        """Start a race between the arms and recordings from other machines."""
         state = self.lab.state
         self._raced = state.shown.run, state.shown.rounds
         self.query_one(Race).start(racers(state, self.viewing), marks(state.shown))

@@ -14,8 +14,6 @@ PLOT_ROWS = 22
 
 
 class Live(View):
-    """A plot with a table of figures below. The plot gets the remaining space."""
-
     HELP = """\
 ## Live
 

@@ -44,7 +44,6 @@ Every line printed by TensorFlow, by your code, or by the lab itself; no output 
 
 
 def log_table() -> Table[Log]:
-    """Return a table of log lines, newest last. It scrolls to the newest line."""
     columns: list[Column[Log]] = [
         Column("from", lambda line: line.source, most=12, drop=1, style=lambda _: MUTED),
         Column("level", lambda line: line.level, width=7, drop=2),

@@ -39,8 +39,6 @@ NOTHING = "Placement: no op has been placed yet."
 
 
 class PlacementLog(Static):
-    """The summary of the placement: one line per group, as in the Placement view."""
-
     HELP = """\
 ## Placement
 
@@ -54,7 +52,6 @@ click) lists every op, with a filter.
         self._drawn: object = version(RunState())
 
     def on_show(self) -> None:
-        """Draw the ops that were placed while the widget was hidden."""
         self.draw()
 
     def draw(self) -> None:

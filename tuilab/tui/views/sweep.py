@@ -101,7 +101,6 @@ preset.
 
     @on(Plot.Pointed)
     def _pointed(self, event: Plot.Pointed) -> None:
-        """Set the slider to the size under the cursor on the curve."""
         event.stop()
         state, result = self.lab.state, self._result
         if not event.kept or result is None or len(result.axis) != 1:

@@ -92,7 +92,6 @@ profile is saved with the run, so a replay can show it.
 
 
 def ops_table() -> Table[OpTime]:
-    """Return the table of ops, sorted by their time in one call."""
     columns: list[Column[OpTime]] = [
         Column("op", lambda op: op.op, most=24),
         Column("time a call", lambda op: seconds(op.seconds), align="right", key=lambda op: op.seconds),

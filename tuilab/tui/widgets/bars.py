@@ -106,8 +106,6 @@ class Bars(Picking):
 
 @dataclass(frozen=True)
 class Scale:
-    """A scale of `cells` cells, and the times at its ends."""
-
     cells: int
     ends: Limits
     log: bool

@@ -142,7 +142,6 @@ def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
 
 
 def cell_text(cell: HeatCell, marks: Marks, width: int) -> str:
-    """Return the winner's marker and its lead, as far as they fit."""
     if cell.even or cell.ratio is None:
         return fit((" " if width > 1 else "") + ("≈" if cell.even else "-"), width)
     marker = marks[cell.ratio >= 1].marker

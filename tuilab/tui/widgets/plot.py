@@ -140,7 +140,6 @@ class Canvas:
         return character if markers else chr(reduce(or_, (ord(dots) for dots, _ in runs))), style
 
     def line(self, row: int, columns: int) -> list[Run]:
-        """Return a row as pieces of text, each in one style."""
         seen: list[Run] = []
         for column in range(columns):
             character, style = self.shown(row, column)
@@ -574,7 +573,6 @@ and adds its caveats, **{plot.release}** releases it.
             self._go(first, len(points_of(first)) - 1, kept=True)
 
     def action_across(self, by: int) -> None:
-        """Move to the series above or below, at the same x."""
         if (pointed := self._pointed) is None:
             self.action_along(0)
             return

@@ -87,7 +87,6 @@ there shows the reason.
     ]
 
     control: var[Control] = var(None, init=False)  # type: ignore[arg-type]
-    """The parameter of the slider, with its current value and limits."""
     message: var[str] = var("", init=False)
     """Why a value was rejected."""
     typed: var[str | None] = var(None, init=False)
@@ -250,7 +249,6 @@ there shows the reason.
     # Accepting and rejecting values
 
     def _take(self, value: Value) -> None:
-        """Set the value if it is allowed; else show why it is not."""
         self.message = self.control.reach.why_not(value)
         if not self.message:
             self._set(value)

@@ -145,7 +145,6 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
 
     @property
     def _label(self) -> int:
-        """Return the number of cells for the names of the lanes."""
         longest = max(cell_len(self._lanes[track.lane]) for track in self._tracks)
         return min(longest + 2, self.size.width // 3)
 
