@@ -188,8 +188,8 @@ class Lab(RunController):
         return self.saved.history
 
     async def add_environment(self, word: str) -> str:
-        """Add a Python environment on this machine (`NAME=PATH[,VARIABLE=VALUE…]`) to the following
-        measurements.
+        """From now on, measure in this Python environment on this machine too
+        (`NAME=PATH[,VARIABLE=VALUE…]`).
 
         The environments take turns. Returns the environment's name and saves the definition. Raises
         InputError.

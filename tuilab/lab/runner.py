@@ -9,7 +9,7 @@ from tuilab.model.requests import Measure, Request
 
 
 class Runner(Protocol):
-    """A runner: `MultiHostRunner`, or a scripted runner in tests."""
+    """Sends requests to the workers: a `MultiHostRunner`, or a scripted object in tests."""
 
     @property
     def machine(self) -> Machine | None:

@@ -110,7 +110,7 @@ class LastingApp(App[int]):
     leaving = False
 
     _drawn: Sequence[StylesCache] = ()
-    """Cached renderings of the widgets in the last removal."""
+    """Cached renderings of the widgets that were removed last."""
 
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
         # Textual keeps the cached renderings of removed widgets (docs/textual-defects.md). Widgets removed

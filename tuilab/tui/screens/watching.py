@@ -559,7 +559,7 @@ class WholePage(modal.Page[None]):
 
 
 def where(row: "Bottleneck | OpRow | FunctionRow | Stage") -> str:
-    """Return the row's line of code, such as `train.py:12`."""
+    """Return the place of the row's code, such as `train.py:12`."""
     return place(row.file, row.line)
 
 
