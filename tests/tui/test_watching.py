@@ -277,6 +277,7 @@ async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
     async with opened(app) as pilot:
         watched.play(made)
         await until(pilot, lambda: "input-bound" in text(app))
+        await until(pilot, lambda: "enter measures your step with the change" in text(app))
         await press(pilot, app, "enter")
         await until(pilot, lambda: said("measured with the change"))
         made.take(1, Caught(number=1, folder="endless"), None)
@@ -324,8 +325,11 @@ async def test_enter_opens_the_preset_of_a_finding_with_the_sizes_of_the_program
         watched.end(made, 0)
     app = lab(tmp_path, watching=made, presets=())
     async with opened(app) as pilot:
+        why = "not your step" if running else "your program has ended"
+        assert f"enter opens preset slow-map: {why}" in text(app), text(app)
         await pilot.press("enter")
         await until(pilot, lambda: app.lab is not None and app.lab.state.settings is not None)
+        await until(pilot, lambda: any("does not run your step" in n.message for n in app._notifications))
         assert app.lab is not None
         settings = lambda: app.lab.state.settings  # noqa: E731
         await until(pilot, lambda: settings().preset.name == "slow-map" and settings().values["batch"] == 64)

@@ -95,6 +95,22 @@ def about(finding: Bottleneck) -> tuple[str, str]:
     return text, change
 
 
+def selects(finding: Bottleneck, *, tries: bool, running: bool) -> str:
+    """Return what the key does on a finding: measure the program's own step, or open a preset and why.
+
+    tries: whether the finding's change can be tried on the program's own step.
+    """
+    if tries:
+        return "{table.select} measures your step with the change"
+    why = "not your step" if running else "your program has ended"
+    return f"{{table.select}} opens preset {finding.preset}: {why}" if finding.preset else ""
+
+
+def beside(preset: str) -> str:
+    """Describe the preset that a finding opened, for the screen of its run."""
+    return f"{preset} is a preset with the same problem as your program. It does not run your step."
+
+
 def saves(finding: Bottleneck) -> str:
     """Return the program time that the fix saves, such as `3.20 s`; `–` if unknown."""
     return seconds(finding.saves_s, finding.saves_s / 50) if finding.saves_s is not None else "–"

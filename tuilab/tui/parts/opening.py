@@ -15,6 +15,7 @@ from tuilab.model.events import Progress
 from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 from tuilab.model.subject import Article, NamedPreset, PresetFile, Program, Recording, Script
+from tuilab.presentation import program as says
 from tuilab.presentation import titles
 from tuilab.presentation.status import progress_text
 from tuilab.tui.parts.context import Context
@@ -175,7 +176,7 @@ class Opener:
         if preset is None:
             self._corner.say(f"There is no preset named {name}.", "warning")
         else:
-            self._beside(preset, values, measure)
+            self._beside(preset, values, measure, says.beside(preset.name))
 
     async def open_caught(self, folder: str, *, measure: bool) -> None:
         def taken(preset: Preset, own: Own | None) -> None:
@@ -184,11 +185,13 @@ class Opener:
 
         await self.open_path(folder, taken)
 
-    def _beside(self, preset: Preset, values: Mapping[str, Value], measure: bool) -> None:
+    def _beside(self, preset: Preset, values: Mapping[str, Value], measure: bool, about: str = "") -> None:
         self._lab.present(preset, values)
         text = "{watched} goes back to your program."
         if measure:
             self._lab.begin()
         else:
             text = f"Your program is still running and uses the processors; {{run}} measures anyway. {text}"
+        if about:  # as a warning, it stays until the user presses a key
+            self._corner.say(about, "warning")
         self._corner.say(text)

@@ -337,6 +337,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         if self._can != (can := (running, watching.catches)):
             self._can = can
             self.refresh_bindings()
+            self._about()
         page = watching.page
         for output in self.query(Output):
             output.empty = says.why_empty("output", page, running=running)
@@ -347,9 +348,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         empty = partial(says.why_empty, page=page, running=running)
         self._head()
         self.query_one(AnswerPanel).show(says.verdict(page, running=running))
-        found = "" if not page.findings else f"{len(page.findings)} found"
-        self.query_one("#findings").border_subtitle = found
-        self.query_one("#findings").set_class(not found, "-none")
+        self.query_one("#findings").set_class(not page.findings, "-none")
         tables: tuple[tuple[Table[Any], tuple[Any, ...], str], ...] = (
             (self.findings, page.findings, "findings"),
             (self.ops, page.ops, "ops"),
@@ -375,7 +374,16 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
 
     @on(Table.Moved)
     def _about(self) -> None:
-        self.query_one(About).show(self.findings.row)
+        self.query_one(About).show(finding := self.findings.row)
+        words = [f"{len(self.findings.rows)} found"] * bool(self.findings.rows)
+        if finding is not None:
+            words.append(says.selects(finding, tries=self._tries(finding), running=self.watching.running))
+        frame = self.query_one("#findings")
+        frame.border_subtitle = Content(spoken(self, says.SEPARATOR.join(filter(None, words))))
+
+    def _tries(self, finding: Bottleneck) -> bool:
+        """Return whether the key tries the finding's change on the program's own step."""
+        return self.watching.catches and can_try(finding)
 
     # Actions
 
@@ -490,7 +498,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         finding = self.findings.row
         if not self.findings.has_focus or finding is None:
             return
-        if self.watching.running and can_try(finding):
+        if self._tries(finding):
             self._try(finding)
         else:
             await self.action_preset()
