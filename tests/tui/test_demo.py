@@ -10,9 +10,10 @@ from tuilab import catalogue
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Faster, Verdict
 from tuilab.model.preset import Preset, Source
-from tuilab.model.result import Diagnosis
+from tuilab.model.result import Confidence, Diagnosis
 from tuilab.presentation import demo as d
 from tuilab.presentation.answer import answer, opening
+from tuilab.report.fact_check import html
 from tuilab.tui.panels.demo_bar import DemoBar
 
 GPU_WINS = Claim(text="the GPU wins", when=Faster(a=ArmPattern(device="GPU"), b=ArmPattern(device="CPU")))
@@ -83,6 +84,17 @@ def test_an_undecided_claim_does_not_count_against_a_guess():
     demo.choose(1)
     demo.tell(msgspec.structs.replace(run_result(), claims=(Verdict("c", "undecided", "too close"),)))
     assert (demo.right, demo.asked) == (0, 0) and "Not counted" in d.outcome(demo)
+    assert d.summary(demo)[0].startswith(
+        "No guess counted, 1 guess not counted because the evidence is incon"
+    )
+
+
+def test_the_shared_page_repeats_the_doubts_that_the_lab_shows():
+    sure = Confidence(half_width=None, wanted=0.05, precise=False, reasons=(), badge="busy processors")
+    demo = d.Demo([preset("t", "000", GPU_WINS)])
+    claims = (Verdict("c", "confirmed", "2×"),)
+    demo.tell(msgspec.structs.replace(run_result(), claims=claims, confidence=sure))
+    assert "2× ⚠ busy processors" in html(d.page(demo, None, ""))
 
 
 def test_another_claim_that_decides_the_mark_is_named():

@@ -12,7 +12,7 @@ from tuilab.model.preset import Preset
 from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
 from tuilab.model.sanitize import sanitize_line
-from tuilab.report.fact_check import WRITERS, FactCheck, Statement
+from tuilab.report.fact_check import WRITERS, FactCheck, Statement, with_doubts
 
 if TYPE_CHECKING:
     from tuilab.documents.report import DocumentReport
@@ -63,7 +63,8 @@ class Checker:
         for statement in check.statements:
             found = verdicts.get(statement.text)
             if statement.preset == name and found is not None:
-                statement.verdict, statement.evidence = found.verdict, found.evidence
+                statement.verdict = found.verdict
+                statement.evidence = with_doubts(found.evidence, result)
                 statement.emulated, statement.run = found.emulated, result.run
 
     def stop(self) -> None:

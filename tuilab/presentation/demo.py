@@ -28,7 +28,7 @@ from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
 from tuilab.model.verdicts import EMULATED, VERDICTS, verdict_words
 from tuilab.presentation.answer import opening
-from tuilab.report.fact_check import FactCheck, Statement
+from tuilab.report.fact_check import FactCheck, Statement, with_doubts
 
 if TYPE_CHECKING:
     from tuilab.lab.lab import Lab
@@ -63,6 +63,8 @@ class Outcome:
     guess: str
     verdict: Verdict
     run: str = ""
+    evidence: str = ""
+    """The verdict's evidence with the doubts of its run."""
 
     @property
     def decided(self) -> bool:
@@ -151,7 +153,8 @@ class Demo:
                 self.reason = (
                     f"Another claim of this preset is {marked}, as its mark shows. {self.reason}".strip()
                 )
-            self.outcomes[self.at] = Outcome(self.preset, self.guess, self.verdict, result.run)
+            evidence = with_doubts(self.verdict.evidence, result)
+            self.outcomes[self.at] = Outcome(self.preset, self.guess, self.verdict, result.run, evidence)
 
     def sum_up(self) -> None:
         """Finish the demo with the outcomes of all steps."""
@@ -283,6 +286,8 @@ def summary(demo: Demo) -> tuple[str, str]:
     """Return the score, and each step with its verdict and whether the guess was right."""
     outcomes = [demo.outcomes[at] for at in sorted(demo.outcomes)]
     words = f"{demo.right} of {plural(demo.asked, 'guess')} right" if demo.asked else "No guess counted"
+    if undecided := sum(bool(each.guess) and not each.scored for each in outcomes):
+        words += f", {plural(undecided, 'guess')} not counted because the evidence is inconclusive"
     rows = []
     for each in outcomes:
         guessed = (" (you: right)" if each.right else " (you: not)") if each.scored else ""
@@ -304,7 +309,7 @@ def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
                 text=each.verdict.text,
                 line=source.lines[0] if source and source.lines else 0,
                 verdict=each.verdict.verdict,
-                evidence=f"{guessed}{each.verdict.evidence}",
+                evidence=f"{guessed}{each.evidence}",
                 run=each.run,
                 emulated=each.verdict.emulated,
             )

@@ -7,9 +7,11 @@ import msgspec
 
 from tuilab.model.claims import VerdictWord
 from tuilab.model.machine import Machine
+from tuilab.model.result import RunResult
 from tuilab.model.scenario import BudgetName
 from tuilab.model.verdicts import VERDICTS, verdict_words
 from tuilab.report.markdown import escape as plain
+from tuilab.report.rows import doubtful_line
 from tuilab.report.web_page import web_page, wide
 
 WAITING = "·"
@@ -70,6 +72,11 @@ class FactCheck(msgspec.Struct, kw_only=True):
         sentence = f"{len(words) - untestable} of {len(self.statements)} measured"
         sentence += f": {', '.join(counts)}" * bool(counts)
         return f"{sentence}; {untestable} untestable here" if untestable else sentence
+
+
+def with_doubts(evidence: str, result: RunResult) -> str:
+    """Return the evidence with the run's doubts, such as a busy host, which a shared page must not omit."""
+    return " ".join(filter(None, [evidence, doubtful_line(result)]))
 
 
 def stamp(check: FactCheck) -> str:
