@@ -1,5 +1,6 @@
 """Opens a document, a preset file, a recording, and user code."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -21,9 +22,10 @@ from tuilab.model.requests import Declare
 from tuilab.model.shapes import text_of
 from tuilab.model.subject import Article, PresetFile, Program, Recording, Script
 from tuilab.model.workload import Declaration
+from tuilab.tui.panels.header import Header
 from tuilab.tui.screens.document import DocumentScreen, about
 from tuilab.tui.screens.menu import MenuScreen
-from tuilab.tui.screens.shapes import ShapesScreen
+from tuilab.tui.screens.shapes import SQUARE, ShapesScreen
 from tuilab.tui.screens.watching import WatchScreen
 from tuilab.tui.widgets.slider import Slider
 
@@ -289,8 +291,10 @@ async def test_a_function_without_shapes_asks_for_them_and_is_measured_with_them
         app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
         await until(pilot, lambda: isinstance(app.screen, ShapesScreen))
         await rest(pilot, app)
-        assert "Shapes for forward" in text(app) and "float32[batch=32,64]" in text(app)
+        assert "Shapes for forward" in text(app) and text(app).count(SQUARE) == 2
         first, second = app.screen.query(Input)
+        await press(pilot, app, "enter")
+        assert app.focused is second, "enter goes to the next line, and an empty line takes what it shows"
         first.value, second.value = "float32[width=8,4]", "float23[8]"
         await press(pilot, app, "enter")
         assert "expected a shape such as" in " ".join(text(app).split()) and not app.runner.measured
@@ -304,6 +308,39 @@ async def test_a_function_without_shapes_asks_for_them_and_is_measured_with_them
         assert "--input 'a=float32[width=8,4]' --input 'b=float32[width=8,4]'" in app.clipboard
         shapes = " --input a=float32[width=8,4] --input b=float32[width,4]"
         assert reopened()[0] == f"{tmp_path}/model.py:forward{shapes}", "it opens again with its shapes"
+
+
+async def test_the_suggested_shapes_are_taken_by_enter_alone(tmp_path: Path):
+    (tmp_path / "model.py").write_text("def forward(a, b): return a @ b")
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        app.runner.declares["forward"], app.runner.lacking["forward"] = MINE, ("a", "b")
+        app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
+        await until(pilot, lambda: isinstance(app.screen, ShapesScreen))
+        await press(pilot, app, "enter enter")
+        await until(pilot, lambda: app.runner.measured)
+        given = app.runner.measured[-1].scenario.opening.inputs
+        assert [each.shape for each in given] == [given[0].shape] * 2, "a product accepts them"
+
+
+async def test_the_first_line_names_a_file_while_it_is_opened(tmp_path: Path, monkeypatch):
+    (tmp_path / "model.py").write_text("def forward(x): return x")
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        before, release = text(app).splitlines()[0], asyncio.Event()
+
+        async def find(*asked: object) -> None:
+            await release.wait()
+            raise InputError("model.py", "", "a function")
+
+        monkeypatch.setattr(app.lab, "find", find)
+        app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
+        await until(pilot, lambda: "opening model.py:forward" in text(app).splitlines()[0])
+        app.screen.query_one(Header).tell(app.lab.state)
+        await pilot.pause()
+        assert "opening model.py:forward" in text(app).splitlines()[0]
+        release.set()
+        await until(pilot, lambda: text(app).splitlines()[0] == before)
 
 
 @pytest.mark.parametrize("place", ["i", "p", "i end tab tab tab tab tab tab tab tab tab"])

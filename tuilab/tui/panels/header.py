@@ -61,17 +61,27 @@ it. It also shows runs that continue in the background; a click opens such a run
         self._share: float | None = None
         self._alarm = ""
         self._runs_unseen = False
+        self._opening = ""
+
+    def opens(self, name: str) -> None:
+        """Show the name of the user's file while it is opened, instead of the preset's title."""
+        self._title, self._opening = name, name
+        if name:
+            self._tone, self._states = "busy", (f"opening {name}", "opening")
+        self.repaint()
 
     def tell(self, state: "LabState") -> None:
         from tuilab.presentation.status import machine_words, status
 
         now = status(state)
-        self._title = state.settings.title if state.settings else ""
+        self._title = self._opening or (state.settings.title if state.settings else "")
         self._machine = machine_words(state.shown.machine if state.replay else state.machine)
         self._tone, self._share = now.tone, now.share
         stops = " · {stop} stops" if now.stop else ""
         self._alarm, self._runs_unseen = now.alarm, bool(state.background)
         self._states = tuple(spoken(self, said + stops) for said in (now.text, now.short) if said)
+        if self._opening:
+            self._tone, self._states = "busy", (f"opening {self._opening}", "opening")
         if now.badge:
             self._states = (*(f"{now.badge} {SEPARATOR} {state}" for state in self._states), *self._states)
         if now.alarm:

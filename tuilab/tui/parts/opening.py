@@ -18,6 +18,7 @@ from tuilab.model.subject import Article, NamedPreset, PresetFile, Program, Reco
 from tuilab.presentation import program as says
 from tuilab.presentation import titles
 from tuilab.presentation.status import progress_text
+from tuilab.tui.panels.header import Header
 from tuilab.tui.parts.context import Context
 from tuilab.tui.parts.navigation import Navigation
 from tuilab.tui.parts.playing import Entry, Player
@@ -89,6 +90,13 @@ class Opener:
             self._corner.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
         finally:
             self.reading, self.run_requested = "", False
+            self._show_opening()
+
+    def _show_opening(self) -> None:
+        for header in self._screen.query("Header").results(Header):
+            header.opens(self.reading)
+            if not self.reading:
+                header.tell(self._lab.state)
 
     async def _open(self, words: str, taken: Callable[..., None]) -> None:
         """Open the preset, file or function that the words name. Raises InputError, or Unanswered if the
@@ -115,6 +123,7 @@ class Opener:
             case _:
                 if subject.place:
                     self.reading = name
+                    self._show_opening()
                     self._corner.say(f"Reading {self.reading}…")
                 taken(*await self._lab.find(typed, subject, given, heard))
                 if self.run_requested and not self._lab.rerun:

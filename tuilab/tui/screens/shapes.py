@@ -14,7 +14,9 @@ from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.line_input import LineInput
 
 ABOUT = f"""Type the shape of each argument, such as {EXAMPLE}; named dimensions become sliders. \
-Add a range to integers, such as int32[32]:0..999. Type a Python value as you would in code, such as 5."""
+Add a range to integers, such as int32[32]:0..999. Type a Python value as you would in code, such as 5. \
+An empty line takes the shape that it shows."""
+SQUARE = "float32[n=64,n=64]"
 
 
 class ShapesScreen(Page[Sequence[str]]):
@@ -38,7 +40,8 @@ class ShapesScreen(Page[Sequence[str]]):
             yield Static(ABOUT, markup=False)
             for name in self._lacking:
                 yield Static(name, markup=False, classes="name")
-                yield LineInput(placeholder=EXAMPLE)
+                # The same square for all arguments suits products, sums and elementwise functions.
+                yield LineInput(placeholder=SQUARE if len(self._lacking) > 1 else EXAMPLE)
             yield Static("", markup=False, id="wrong")
 
     def on_mount(self) -> None:
@@ -51,13 +54,16 @@ class ShapesScreen(Page[Sequence[str]]):
 
     @on(Input.Submitted)
     def _continue(self, event: Input.Submitted) -> None:
-        """Return the shapes if all are valid; else focus the first empty or invalid input."""
+        """Go to the next line; on the last one, close with the shapes if all are valid.
+
+        An empty line stands for the example that it shows.
+        """
         lines = list(self.query(Input))
-        empty = next((line for line in lines if not line.value.strip()), None)
-        if empty is not None:
-            empty.focus()
+        if event.input is not lines[-1]:
+            lines[lines.index(event.input) + 1].focus()
             return
-        words = [f"{name}={line.value.strip()}" for name, line in zip(self._lacking, lines, strict=True)]
+        shapes = [line.value.strip() or line.placeholder for line in lines]
+        words = [f"{name}={shape}" for name, shape in zip(self._lacking, shapes, strict=True)]
         try:
             checked([parse(each) for each in words])
         except InputError as error:
