@@ -4,7 +4,7 @@ import pytest
 
 from tests.analysis.made_runs import begun, finish, measure
 from tests.made import EAGER, GPU_GRAPH, GRAPH
-from tuilab.analysis.confidence import SHORT, confidence
+from tuilab.analysis.confidence import SHORT, _badge, confidence
 from tuilab.model import events as e
 
 
@@ -26,7 +26,12 @@ def test_the_widest_interval_is_compared_with_the_wanted_precision() -> None:
 def test_arms_without_an_interval_are_counted_because_others_may_have_one() -> None:
     state = measure(begun([GRAPH, EAGER]), {GRAPH: 4e-4}, spread=0.8)
     found = confidence(finish(measure(state, {EAGER: 4e-3}, rounds=2)))
-    assert found.badge == "no interval (1 arm)"
+    assert found.badge == "no interval: too few samples (1 arm)"
+
+
+@pytest.mark.parametrize(("reached", "said"), [(0.0502, "just over ± 5%"), (0.06, "± 6% (wanted ± 5%)")])
+def test_a_missed_precision_never_equals_the_wanted_one(reached: float, said: str) -> None:
+    assert _badge(reached, 0.05, False, (), 0) == said
 
 
 @pytest.mark.parametrize("code", sorted(SHORT.keys() - {"processes-differ", "other-device"}))

@@ -109,9 +109,10 @@ def _badge(
     """Describe the caveats and the precision. lacking: number of arms without an interval."""
     parts = list(reasons[:MOST_NAMED])
     if not precise and wanted is not None:
-        parts.append(
-            f"no interval ({plural(lacking, 'arm')})"
-            if reached is None
-            else f"± {percent(reached)} (wanted ± {percent(wanted)})"
-        )
+        if reached is None:
+            parts.append(f"no interval: too few samples ({plural(lacking, 'arm')})")
+        elif percent(reached) == percent(wanted):
+            parts.append(f"just over ± {percent(wanted)}")
+        else:
+            parts.append(f"± {percent(reached)} (wanted ± {percent(wanted)})")
     return ", ".join(parts)
