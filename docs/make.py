@@ -1,5 +1,6 @@
 """Generates the reference pages: `python docs/make.py` writes them, `--check` lists outdated pages.
 
+presets/titles.json holds the titles of the bundled presets, for the first screen.
 presets.md comes from the structs of a preset and the declarations of the workloads. formats.md comes from the
 structs of results, recordings and the protocol. The string below a field in the code describes the field in its
 table row. The pictures in measuring.md are computed by tuilab's own statistics from synthetic samples.
@@ -17,7 +18,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from tuilab import workloads
+from tuilab import catalogue, workloads
 from tuilab.analysis.crossover import crossings, places
 from tuilab.analysis.processes import middle_of_processes, t_interval
 from tuilab.analysis.ratios import logs, ratio, unpaired
@@ -25,6 +26,8 @@ from tuilab.analysis.statistics import estimate, locate, median
 from tuilab.history import schema, store
 from tuilab.model import claims, events, preset, program, requests, result
 from tuilab.model.parameters import Boolean, Choice, Parameter
+from tuilab.paths import shipped_folder
+from tuilab.presentation.titles import INDEX, make_index, titles
 from tuilab.report.schema import SCHEMAS, in_json, meanings, structs
 
 DOCS = Path(__file__).parent
@@ -411,25 +414,32 @@ def measuring_page() -> str:
     return text
 
 
+def titles_index() -> str:
+    """Return the index of the bundled presets' titles."""
+    found = catalogue.load(shipped_folder())
+    return make_index(titles(found.presets, found.problems))
+
+
 PAGES = {
-    "presets.md": presets_page,
-    "formats.md": formats_page,
-    "measuring.md": measuring_page,
+    DOCS / "presets.md": presets_page,
+    DOCS / "formats.md": formats_page,
+    DOCS / "measuring.md": measuring_page,
+    DOCS.parent / "presets" / INDEX: titles_index,
 }
 
 
 def main(arguments: list[str]) -> int:
     """Write the pages, or with `--check` list outdated ones; return 1 if there are any."""
     stale = []
-    for name, page in PAGES.items():
+    for file, page in PAGES.items():
         text = page().rstrip() + "\n"
         if "--check" in arguments:
-            if not (DOCS / name).exists() or (DOCS / name).read_text() != text:
-                stale.append(name)
+            if not file.exists() or file.read_text() != text:
+                stale.append(file)
         else:
-            (DOCS / name).write_text(text)
-    for name in stale:
-        print(f"docs/{name} is outdated: run python docs/make.py", file=sys.stderr)
+            file.write_text(text)
+    for file in stale:
+        print(f"{file.parent.name}/{file.name} is outdated: run python docs/make.py", file=sys.stderr)
     return 1 if stale else 0
 
 

@@ -1,4 +1,4 @@
-"""The folders that store runs, and their permissions."""
+"""The folders of the presets and of the saved runs, and their permissions."""
 
 import hashlib
 import os
@@ -17,6 +17,25 @@ def data_folder() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("tuilab"))
+
+
+def shipped_folder() -> Path:
+    """Return the folder of the bundled presets: in the wheel, or next to the package in a checkout."""
+    package = Path(__file__).resolve().parent
+    inside = package / "_presets"
+    return inside if inside.is_dir() else package.parent / "presets"
+
+
+def own_folder() -> Path:
+    """Return the folder of the user's presets."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("tuilab")) / "presets"
+
+
+def preset_folders() -> tuple[Path, Path]:
+    """Return the preset folders: the bundled one, followed by the user's."""
+    return shipped_folder(), own_folder()
 
 
 def fallback_folder() -> Path | None:

@@ -70,7 +70,7 @@ def load_commands() -> None:
         program.cli.get_command(None, name)  # type: ignore[arg-type]
     presets = importlib.import_module("tuilab.catalogue.load")
     presets.read_bytes = functools.cache(presets.read_bytes)
-    presets.load(presets.shipped_folder())
+    presets.load(importlib.import_module("tuilab.paths").shipped_folder())
 
 
 def fork_workers(faulty: ctypes.CDLL) -> None:

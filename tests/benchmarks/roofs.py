@@ -26,7 +26,6 @@ from tuilab import catalogue
 from tuilab.analysis.reading import estimate_at, measured, value_at
 from tuilab.analysis.roofline import arm_floor, better
 from tuilab.analysis.roofline_words import against_roof
-from tuilab.catalogue.load import shipped_folder
 from tuilab.catalogue.plan import scenario
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand
@@ -36,6 +35,7 @@ from tuilab.model.requests import Measure
 from tuilab.model.roofline import AskRoofs, Roofs
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Axis, Sweep
+from tuilab.paths import shipped_folder
 from tuilab.workloads import find
 
 AGREE, TURNS, ARRAY = 0.10, 8, 16 * 2**20

@@ -3,13 +3,14 @@
 import pytest
 
 from tuilab import catalogue
-from tuilab.catalogue.load import LARGEST_FILE, shipped_folder
+from tuilab.catalogue.load import LARGEST_FILE
 from tuilab.catalogue.plan import parse_axis, parse_settings, scenario
 from tuilab.model.arms import ArmPattern
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand
 from tuilab.model.points import grid
 from tuilab.model.scenario import Sweep
+from tuilab.paths import shipped_folder
 from tuilab.workloads import find
 
 GOOD = 'title = "Small"\nworkload = "stft"\n[parameters]\nsamples = 4096\n'

@@ -8,10 +8,10 @@ import pytest
 
 from tests.documents.expected import report_of
 from tuilab import catalogue
-from tuilab.catalogue.load import shipped_folder
 from tuilab.catalogue.validate import validate
 from tuilab.model.parameters import check_values
 from tuilab.model.preset import Preset
+from tuilab.paths import shipped_folder
 from tuilab.workloads import find
 
 OURS = Path(__file__).parent / "data" / "five"

@@ -8,7 +8,6 @@ import pytest
 from tests.conftest import fold
 from tuilab import catalogue
 from tuilab.analysis.verdicts import judge
-from tuilab.catalogue.load import shipped_folder
 from tuilab.catalogue.plan import scenario
 from tuilab.model.arms import ArmSelection
 from tuilab.model.claims import Claim, Faster
@@ -17,6 +16,7 @@ from tuilab.model.parameters import check_values
 from tuilab.model.points import grid
 from tuilab.model.requests import Measure
 from tuilab.model.scenario import Budget, Scenario
+from tuilab.paths import shipped_folder
 from tuilab.workloads import find
 
 FOUND = catalogue.load(shipped_folder())

@@ -12,6 +12,7 @@ from tuilab.model.files import read_regular
 from tuilab.model.preset import Preset
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.toml_text import toml_text
+from tuilab.paths import preset_folders
 
 LARGEST_FILE = 256_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -59,33 +60,14 @@ class Catalogue(msgspec.Struct, frozen=True):
         raise InputError("preset", sanitize_line(name, 100), expected)
 
 
-def shipped_folder() -> Path:
-    """Return the folder of the bundled presets: in the wheel, or next to the package in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    inside = package / "_presets"
-    return inside if inside.is_dir() else package.parent / "presets"
-
-
-def own_folder() -> Path:
-    """Return the folder of the user's presets."""
-    import platformdirs
-
-    return Path(platformdirs.user_config_dir("tuilab")) / "presets"
-
-
-def folders() -> tuple[Path, Path]:
-    """Return the preset folders: the bundled one, followed by the user's."""
-    return shipped_folder(), own_folder()
-
-
 def load(*places: Path) -> Catalogue:
-    """Read every `*.toml` file in the given places, by default in `folders()`.
+    """Read every `*.toml` file in the given places, by default in `preset_folders()`.
 
     If two files have the same name, the one in the later folder wins.
     """
     presets: dict[str, Preset] = {}
     problems: list[Problem] = []
-    for folder in places or folders():
+    for folder in places or preset_folders():
         try:
             files = sorted(folder.glob("*.toml"))
         except OSError as error:

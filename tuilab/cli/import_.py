@@ -4,13 +4,14 @@ from pathlib import Path
 
 import click
 
-from tuilab.catalogue.load import LARGEST_FILE, own_folder
+from tuilab.catalogue.load import LARGEST_FILE
 from tuilab.cli.said import tell
 from tuilab.documents import DocumentReport, dumps, write
 from tuilab.lab.opening import read_document
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
 from tuilab.model.preset import Preset
+from tuilab.paths import own_folder
 
 
 @click.command("import")

@@ -1,7 +1,8 @@
-"""Saves the titles of presets between starts, so that the first screen has them at once.
+"""Provides the titles of presets for the first screen, without reading the presets.
 
-The saved titles are used only if no folder or preset file has changed. The presets themselves are read and
-checked after the first paint, at every start.
+A first start uses the index of the bundled presets, which `docs/make.py` builds. Later starts use the titles
+that the last start saved. Both are used only if no preset file has changed. The presets themselves are read
+and checked after the first paint, at every start.
 """
 
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tuilab.lab.files import at_once, state_folder, write_private
+from tuilab.paths import own_folder, preset_folders, shipped_folder
 
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from tuilab.model.preset import Preset  # imported only after the first paint, which needs just the titles
 
 MOST_BYTES = 2_000_000
+INDEX = "titles.json"
+"""Name of the index, in the folder of the bundled presets."""
 PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
@@ -59,9 +63,11 @@ def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[
 def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | None]":
     """Return the titles for the first screen, and the presets if they had to be read.
 
-    Presets are read at the first start and after a change.
+    Presets are read if there are no valid saved titles and no valid index.
     """
     rows, presets = read_saved_titles(folders), None
+    if not rows and not folders:
+        rows = indexed()
     if not rows:
         from tuilab import catalogue
 
@@ -70,6 +76,21 @@ def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | N
         # Save at once, so that the next start has the titles even if this one ends soon.
         keep(folders, rows)
     return rows, presets
+
+
+def make_index(rows: Iterable[Title]) -> str:
+    """Return the index of the bundled presets: the size of each file, and the titles."""
+    return json.dumps([_sizes(shipped_folder()), list(rows)], indent=1, ensure_ascii=False)
+
+
+def indexed() -> tuple[Title, ...]:
+    """Read the titles from the index; empty if a bundled preset was changed or the user has presets."""
+    try:
+        sizes, rows = json.loads((shipped_folder() / INDEX).read_text(encoding="utf-8"))
+        unchanged = sizes == _sizes(shipped_folder()) and not _sizes(own_folder())
+        return tuple(Title(*map(str, row)) for row in rows) if unchanged else ()
+    except (OSError, ValueError, TypeError):  # the index is missing or damaged
+        return ()
 
 
 def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
@@ -109,17 +130,18 @@ def read_saved_titles(folders: Iterable[Path]) -> tuple[Title, ...]:
 
 def keep(folders: Sequence[Path], rows: tuple[Title, ...]) -> None:
     """Save the titles from these folders (default folders if empty) for the next start."""
-    from tuilab import catalogue
-
-    places = [
-        place for folder in folders or catalogue.folders() for place in (folder, *folder.glob("*.toml"))
-    ]
+    places = [place for folder in folders or preset_folders() for place in (folder, *folder.glob("*.toml"))]
     times = {str(place): _time(str(place)) for place in places}
     write_private(_file(), json.dumps([PACKAGE, list(map(str, folders)), times, rows]))
 
 
 def _file() -> Path:
     return state_folder() / "titles.json"
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Return the size in bytes of each preset file in a folder; empty if the folder does not exist."""
+    return {file.name: file.stat().st_size for file in sorted(folder.glob("*.toml"))}
 
 
 def _time(path: str) -> int:
