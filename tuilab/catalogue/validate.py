@@ -39,7 +39,7 @@ def validate(preset: Preset) -> Preset:
 
 @contextmanager
 def keyed(key: str) -> Iterator[None]:
-    """Prefix the key of any InputError raised inside the block with this key."""
+    """Prefix `key` to the key of any InputError raised inside the block."""
     try:
         yield
     except InputError as error:
@@ -56,7 +56,7 @@ def numeric(declaration: Declaration, name: str, where: str) -> Integer | LogInt
 
 
 def check_arms(preset: Preset, declaration: Declaration) -> None:
-    """Check that the workload has the preset's modes, inputs, dtypes and variants."""
+    """Raise InputError if the workload lacks a mode, input, dtype or variant of an arm."""
     arms = preset.arms
     for device in arms.devices:
         if not re.fullmatch(r"[CG]PU(:([0-9]+|\*))?", device):
@@ -74,8 +74,8 @@ def check_arms(preset: Preset, declaration: Declaration) -> None:
 
 
 def check_sweep(sweep: Sweep, declaration: Declaration) -> None:
-    """Check a sweep: one or two numeric axes, ascending values in range, and no more points than can be
-    drawn.
+    """Raise InputError unless the sweep has one or two numeric axes with ascending values in range, and no
+    more points than can be drawn.
     """
     if not 1 <= len(sweep.axes) <= 2:
         raise InputError("sweep.axes", len(sweep.axes), "one or two axes")

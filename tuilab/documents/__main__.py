@@ -60,9 +60,7 @@ def describe_event(event: TraceEvent) -> str:
 
 
 def timing(number: int, region: Region) -> str:
-    """Describe a timed region in one line: the events between its clock readings, and the line that prints
-    the time.
-    """
+    """Describe a timed region in one line: its events, and the line that prints the time."""
     lines = ", ".join(str(line) for line, _ in region.told)
     name = f" {region.name}" if region.name else ""
     return f"region {number}{name}: events {region.first + 1} to {region.last - 1}, {region.clock}" + (

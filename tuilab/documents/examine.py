@@ -108,7 +108,7 @@ _HOLDS = (ast.ExceptHandler, ast.match_case)
 
 
 def _direct_calls(statement: ast.stmt) -> Iterator[ast.Call]:
-    """Yield the calls in a statement, without those in nested statements."""
+    """Yield the calls in a statement, without the calls in nested statements."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         for part in ast.iter_child_nodes(waiting.pop()):
@@ -147,7 +147,7 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
     return read_program(code, api, deferred, folder), plains, parsed
 
 
-# Number of parent folders whose names may hint at a file's subject.
+# Number of parent folders whose names may show a file's subject.
 _FOLDERS = 2
 
 
@@ -230,7 +230,6 @@ def _undefined_names(document: Document, plains: list[Plain], parsed: list[Parse
     return [(lines[line - 1], name) for line, name in undefined(code) if name not in kernel]
 
 
-# Modules that are usually imported under these names.
 _MODULES = words("time timeit os sys random math datetime np plt pd")
 
 

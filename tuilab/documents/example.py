@@ -56,9 +56,9 @@ class Example:
     document_title: str = ""
     installs: int = 0
     timings: tuple[Timing, ...] = ()
-    """The timings whose result the example uses, as decided by `judge.decide`."""
+    """The timings whose results the example uses, as decided by `judge.decide`."""
     timing_of: dict[Region, Timing] = field(default_factory=dict)
-    """All timings of the document, including those whose result is never used."""
+    """All timings of the document, including timings whose result is never used."""
 
     @property
     def target(self) -> str:
@@ -71,7 +71,7 @@ class Example:
         return self.block.code.split("\n")
 
     def holds(self, line: int) -> bool:
-        """Return True if this line of the document belongs to the block's code."""
+        """Return True if the line of the document is in the block's code."""
         return self.block.line <= line < self.block.line + len(self.source)
 
     def near(self, region: Region, before: int, after: int) -> str:
@@ -85,12 +85,12 @@ class Example:
         ]
 
     def printed(self, region: Region) -> str:
-        """Return the code near the end of a timing, where its result is usually printed."""
+        """Return the code near the end of a timing, where programs usually print the result."""
         last = region.last_line - self.block.line
         return "\n".join(self.source[max(0, last - 2) : last + 9])[:4_000]
 
     def text(self, line: int) -> str:
-        """Return that line of the document if it is code of this block, else ""."""
+        """Return that line of the document if it is in this block's code, else ""."""
         return self.source[line - self.block.line] if self.holds(line) else ""
 
     def comment(self, line: int) -> str:
@@ -124,7 +124,7 @@ class Example:
 
     @cached_property
     def _timed(self) -> tuple[list[int], list[int]]:
-        """Start and end events of the spans that the regions cover, with overlapping regions merged."""
+        """Start and end events of the spans that the timed regions cover. Overlapping regions are merged."""
         starts: list[int] = []
         ends: list[int] = []
         for region in sorted(self.regions, key=lambda r: r.first):
@@ -142,7 +142,7 @@ class Example:
         return at >= 0 and starts[at] < event.index < ends[at]
 
     def placeholder(self, line: int) -> bool:
-        """Return True if the loop at that line only contains a comment in place of training."""
+        """Return True if the body of the loop at that line is only a comment in place of training code."""
         loop = next((found for found in self.loops if found.line == line), None)
         if loop is None or not loop.empty:
             return False
@@ -153,7 +153,7 @@ class Example:
 
     @cached_property
     def is_of_others(self) -> bool:
-        """True if the code imports another model library, to which its calls may belong."""
+        """True if the code imports another machine learning library, to which its calls may belong."""
         found = re.findall(r"^[ \t]*(?:import|from)[ \t]+(\w+)", self.block.code, re.MULTILINE)
         return bool(set(found) & OTHERS)
 
@@ -165,9 +165,7 @@ class Example:
 def examples(
     blocks: Sequence[Block], trace: Trace, api: ApiTable | None, target: str = "auto"
 ) -> list[Example]:
-    """Return one example per block, with its part of the trace: the events that it runs and those on its
-    lines.
-    """
+    """Return one example per block, with the events that the block runs and the events on its lines."""
     facts = Facts(trace, target, "\n".join(block.code for block in blocks))
     out = [Example(block, trace, facts, api) for block in blocks]
     by_number = {example.block.number: example for example in out}
@@ -201,7 +199,7 @@ def _sort(
 
 
 def tensors_in(value: Value | None, depth: int = 0) -> Iterator[Tensor]:
-    """Yield every tensor inside a value."""
+    """Yield every tensor inside a value, at most a few levels deep."""
     if isinstance(value, Tensor):
         yield value
     elif depth > 6:
@@ -217,12 +215,11 @@ def tensors_in(value: Value | None, depth: int = 0) -> Iterator[Tensor]:
 
 
 def inputs(event: TraceEvent) -> list[Tensor]:
-    """Return the tensors that an event receives."""
     return [t for value in event.arguments.values() for t in tensors_in(value)]
 
 
 def ancestry(trace: Trace, value: Value | None, limit: int = 24) -> Iterator[TraceEvent]:
-    """Yield the events from which a tensor was computed, latest first."""
+    """Yield the events from which a value was computed, latest first."""
     waiting = list(tensors_in(value))
     seen: set[int] = set()
     while waiting and len(seen) < limit:

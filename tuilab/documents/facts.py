@@ -1,4 +1,4 @@
-"""Facts about all code of a document. Each is computed once."""
+"""Facts about all code of a document. Each fact is computed once."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -49,7 +49,7 @@ Subject = tuple[Kind, "str | int"]
 
 
 class Facts:
-    """Facts about a trace that many rules need."""
+    """Facts about a trace that several rules need."""
 
     def __init__(self, trace: Trace, target: str = "auto", code: str = "") -> None:
         self._trace = trace
@@ -91,8 +91,8 @@ class Facts:
 
     @cached_property
     def _weights(self) -> dict[int, TraceEvent]:
-        """For each model, the event that creates its variables: the creation of the model if the input shape
-        is known, or else its first call.
+        """For each model, the event that creates its variables: the model's creation if the input shape is
+        known then, or else its first call.
         """
         found: dict[int, TraceEvent] = {}
         for event in self._trace.events:
@@ -128,21 +128,20 @@ class Facts:
 
     @cached_property
     def _configs(self) -> dict[int, TraceEvent]:
-        """For each session, the event that creates its configuration."""
+        """For each session, the event that creates its `ConfigProto`."""
         events = self._trace.events
         made = {id(e.result): e for e in events if e.name.endswith(".ConfigProto")}
         given = ((e.result, e.arguments.get("config")) for e in events if e.name == "tf.Session")
         return {id(session): made[id(config)] for session, config in given if id(config) in made}
 
     def logs_run(self, run: TraceEvent) -> TraceEvent | None:
-        """Return the event that configures a session to log its placements; None if there is none."""
+        """Return the event that makes the run's session log placements; None if there is none."""
         config = self._configs.get(id(run.arguments.get("session")))
         logs = config is not None and truth(config.arguments.get("log_device_placement"))
         return config if logs is True else None
 
     @cached_property
     def is_eager(self) -> bool:
-        """True if some of the code is TensorFlow 2, even if it also has a session."""
         return any(use.name.startswith(_MODERN) for use in self._trace.uses)
 
     @cached_property
@@ -155,7 +154,7 @@ class Facts:
 
     @cached_property
     def hides_gpu(self) -> bool:
-        """True if the code hides the GPU from TensorFlow."""
+        """True if any example hides the GPU from TensorFlow."""
         for event in self._trace.events:
             if event.kind == "config" and event.name in _HIDES:
                 given = event.arguments.get("devices", event.arguments.get("0"))
@@ -174,7 +173,7 @@ class Facts:
 
     @cached_property
     def _ends(self) -> tuple[list[int], list[int]]:
-        """Start events of the regions, in order, and for each start, the earliest end of any region that
+        """Start events of the regions in order, and for each start event, the earliest end of any region that
         starts there or later.
         """
         regions = sorted(self._trace.regions, key=lambda r: r.first)
@@ -184,7 +183,7 @@ class Facts:
         return [r.first for r in regions], ends
 
     def first_end_after(self, first: int) -> float:
-        """Return the earliest end of a timing that starts after the given clock reading."""
+        """Return the earliest end of any timed region that starts after the given clock reading."""
         starts, ends = self._ends
         at = bisect_right(starts, first)
         return ends[at] if at < len(ends) else inf
@@ -210,14 +209,14 @@ class Facts:
         return found
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the event's object was passed to an unknown call whose name suggests that it runs
-        its arguments.
+        """Return True if the event's object was passed earlier to an unknown call whose name suggests that it
+        runs its arguments.
         """
         given = (subject_value(work), work.arguments.get("self"), work.arguments.get("session"))
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
 
     def is_session_kept(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the document creates the session of a run and never passes it to an unknown call."""
+        """Return True if the document creates the run's session and passes it to no unknown call before."""
         session = work.arguments.get("session")
         return id(session) in self._built and self._opaque_touched.get(id(session), before) >= before
 
@@ -232,7 +231,6 @@ class Facts:
 
     @cached_property
     def writer(self) -> TraceEvent | None:
-        """The event that first writes a TFRecord file; None if there is none."""
         return next((e for e in self._trace.events if e.name == "tf.io.TFRecordWriter"), None)
 
     @cached_property
@@ -261,7 +259,7 @@ class Facts:
         return found
 
     def _began(self, work: TraceEvent) -> int:
-        """Return the event index at which the program of an op starts: the start of its example if that
+        """Return the event index at which the program of an op starts: the start of its example if the
         example is self-contained, else 0.
         """
         start = self._program(work)
@@ -274,27 +272,26 @@ class Facts:
         return 0 if any(0 <= index < start for index in made) else start
 
     def _program(self, work: TraceEvent) -> int:
-        """Return the event index at which the event's example starts if that example is its own program; else
-        0.
+        """Return the index of the first event of the example if the example is a program of its
+        own; else 0.
         """
         programs = self._trace.programs
         at = bisect_right(programs, work.index)
         return programs[at - 1] if at else 0
 
     def _callers_start(self, at: int) -> int | None:
-        """Return the event at which the interpreter entered the enclosing uncalled function; None if
-        there is none.
+        """Return the event at which the interpreter entered the enclosing uncalled function; None if the code
+        is outside such functions.
         """
         if not self._trace.events[at].place.uncalled or not self._callers:
             return None
         return self._callers[bisect_right(self._callers, at) - 1]
 
     def ran_before(self, work: TraceEvent, before: int, anew: bool = False) -> bool:
-        """Return True if the same graph, training or op ran before that event on a device that may be the
-        same.
+        """Return True if the same graph, training or op ran earlier on a device that may be the same.
 
-        Without a device scope, an op may run on any device. Each dtype has its own kernel. anew: the example
-        creates the model or function again, in code that is not shown.
+        Without a device scope, an op may run on any device. Each dtype has its own kernel. anew: code that is
+        not shown creates the example's model or function again.
         """
         if work.kind == "opaque":
             return self._opaque_called.get(work.name, before) < before
@@ -307,7 +304,7 @@ class Facts:
         # already have loaded its kernels.
         kept = self._built.get(id(layer), -1) < before and id(layer) not in self._in_models
         if has_weights(layer) and kept:
-            # The first call of a layer that persists creates its weights, whatever other layers have run.
+            # The first call of a layer that stays in use creates its weights, even if other layers have run.
             return self._layers_run.get(id(layer), before) < before
         here, dtype = work.place.families, _dtype(work)
         began = self._program(work) if anew else self._began(work)
@@ -334,12 +331,14 @@ class Facts:
 
     @cached_property
     def _in_models(self) -> set[int]:
-        """Layers that belong to models and run with them."""
+        """Layers that are parts of models and run with their model."""
         made = (event.result for event in self._trace.events if event.kind == "build")
         return {id(layer) for model in made if isinstance(model, Model) for layer in model.layers}
 
     def _is_compiled_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the model was compiled after its last run, so that its step is traced again."""
+        """Return True if the model was compiled again after its last run, so that its step is
+        traced again.
+        """
         compiled = [i for i in self._compiled.get(id(subject_value(work)), ()) if i < before]
         if not compiled:
             return False
@@ -349,8 +348,8 @@ class Facts:
         return not done or max(done) < compiled[-1]
 
     def is_made_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if each iteration of the loop around a timing creates or compiles the timed object, or
-        its session.
+        """Return True if the loop around a timing creates or compiles the timed object, or its session, in
+        each iteration.
         """
         loops = self._trace.events[before].place.loops
         of_session = work.name == "sess.run"
@@ -383,19 +382,18 @@ class Facts:
         return {id(event.result): event.index for event in built}
 
     def is_created(self, value: Value | None) -> bool:
-        """Return True if the document creates a model, session or interpreter."""
         return id(value) in self._built
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the model or function that the event runs was created in the same uncalled function,
-        so that nothing ran it before.
+        """Return True if the event's model or function was created in the same uncalled function, so that
+        nothing ran it before.
         """
         made = self._built.get(id(subject_value(work)), -1)
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]
 
     def program_of(self, event: TraceEvent) -> int:
-        """Return the index of the first event of the program, or of the uncalled function, that contains an
+        """Return the index of the first event of the program, or of the uncalled function, that contains the
         event.
         """
         starts = self._callers if event.place.uncalled else self._trace.programs
@@ -425,13 +423,10 @@ class Facts:
 
     @cached_property
     def uses_graphs(self) -> bool:
-        """True if some code builds TensorFlow 1 graphs."""
         return any(use.name.startswith(_GRAPHS) for use in self._trace.uses)
 
     def is_made_in_loop_of(self, model: Value | None, other: Value) -> bool:
-        """Return True if a loop creates the model again in each iteration, while the other model exists
-        before the loop.
-        """
+        """Return True if a loop creates the model in each iteration and the other model before the loop."""
         one, two = self._built.get(id(model)), self._built.get(id(other))
         if one is None or two is None:
             return False
@@ -468,35 +463,35 @@ class Facts:
         return [event.index for event in self._trace.events if event.kind == "node"]
 
     def _is_traced_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if earlier runs do not count, because the shapes differ or the session's graph has
-        grown since then.
+        """Return True if the event's graph must be traced again, because no earlier run had the same shapes
+        or the session's graph has grown.
         """
         earlier = [event for event in self._runs.get(subject(work), ()) if event.index < before][-_LATEST:]
         if not earlier:
             return False
         session = work.arguments.get("session")
         if id(session) in self._built and all(e.arguments.get("session") is not session for e in earlier):
-            # Each session prepares its graph itself, and none of the earlier runs used this session.
+            # Each session prepares its own graph, and no earlier run used this session.
             return True
         if work.name == "sess.run":
             at = bisect_right(self._nodes, earlier[-1].index)
             return at < len(self._nodes) and self._nodes[at] < work.index
         own, numbers = _shapes(work), _numbers(work)
         if numbers and all(_numbers(event) and _numbers(event) != numbers for event in earlier):
-            # Python numbers are part of a trace, so a new number causes a new trace unless there is an
+            # Python numbers are part of a trace's key: a new number causes a new trace unless there is an
             # input_signature.
             return "input_signature" not in self._code
         return bool(own) and all(_shapes(event) and _shapes(event) != own for event in earlier)
 
 
 def _numbers(event: TraceEvent) -> dict[str, float]:
-    """Return the numbers that are passed to a graph, by parameter."""
+    """Return the Python numbers that are passed to a graph, by parameter."""
     known = {n: v.value for n, v in event.arguments.items() if isinstance(v, Known)}
     return {n: v for n, v in known.items() if isinstance(v, int | float) and not isinstance(v, bool)}
 
 
 def _is_strict(event: TraceEvent) -> bool:
-    """Return True if soft placement is forbidden."""
+    """Return True if the event forbids soft placement."""
     return event.name == _STRICT and truth(event.arguments.get("enabled", Known(True))) is False
 
 
@@ -527,7 +522,7 @@ _DEEPEST, _WIDEST = 2, 16
 
 
 def has_weights(layer: Value | None) -> bool:
-    """Return whether a value is a layer whose first call creates weights."""
+    """Return True if the first call of the layer creates weights."""
     return isinstance(layer, Layer) and layer.name in _WITH_WEIGHTS
 
 
@@ -549,14 +544,14 @@ _LATEST = 64
 
 
 def _shapes(event: TraceEvent) -> tuple[object, ...]:
-    """Return the shapes and dtypes that determine a trace; () if one of them is unknown."""
+    """Return the shapes and dtypes that determine whether a call is traced again; () if any is unknown."""
     given = event.arguments.values()
     known = [(v.shape, v.dtype) for v in given if isinstance(v, Tensor) and v.shape and None not in v.shape]
     return tuple(known) if known and len(known) == len(given) else ()
 
 
 def is_training(trace: Trace, event: TraceEvent) -> bool:
-    """Return True if a session runs an optimizer's op."""
+    """Return True if the event is a session's run of an optimizer's op."""
     fetched = event.runs
     if not isinstance(fetched, Tensor):
         return event.name == "sess.run"
@@ -565,7 +560,6 @@ def is_training(trace: Trace, event: TraceEvent) -> bool:
 
 
 def may_run(event: TraceEvent) -> bool:
-    """Return True if an unknown call may run TensorFlow."""
     return event.kind == "opaque" and runs_tensorflow(event.name)
 
 
@@ -574,7 +568,7 @@ ON_HOST = ("tf.io.", "tf.strings.", "tf.image.decode_", "tf.audio.")
 
 
 def is_subject(event: TraceEvent) -> bool:
-    """Return True if the first call of this kind of work takes longer than later calls."""
+    """Return True if the event's work takes longer in its first call than in later calls."""
     lite = event.kind == "host-op" and event.name in ("invoke", "tf.numpy_function", "tf.py_function")
     if event.kind == "op" and event.name.startswith(ON_HOST):
         return False
@@ -582,15 +576,13 @@ def is_subject(event: TraceEvent) -> bool:
 
 
 def _dtype(event: TraceEvent) -> str:
-    """Return the dtype of an op's kernel; "" if unknown or if it has none."""
+    """Return the dtype of an op's kernel; "" if the op has none or the dtype is unknown."""
     given = event.result if event.kind in ("op", "create") else None
     return (given.dtype or "") if isinstance(given, Tensor) else ""
 
 
 def subject(event: TraceEvent) -> Subject:
-    """Return a key for the work of an event. If an earlier event has the same key, this event is not a first
-    call.
-    """
+    """Return a key for the event's work. An event with the key of an earlier event is not a first call."""
     value = subject_value(event)
     if event.kind == "train":
         # A model has one traced function each for training, evaluation and prediction.

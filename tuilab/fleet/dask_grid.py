@@ -78,7 +78,8 @@ class DaskGrid:
         """Start the node's worker and return its greeting. Raises NodeLost or NodeUnfit."""
         future = self._submit(node, far.greet)
         answer = await self._answer(future)
-        # Keep the future of this answer: it shows the node that the client is still alive.
+        # A client must hold the future of the greeting, because the node stops its worker once no client
+        # does.
         self._leases[node.place] = future
         return sanitize(msgspec.json.decode(answer, type=Greeting))
 
@@ -95,7 +96,6 @@ class DaskGrid:
         return result
 
     async def stop(self) -> None:
-        """Stop the measurement on every node."""
         await self._everywhere(far.stop)
 
     def on_progress(self, topic: str, listen: Callable[[str, str], None]) -> None:
@@ -119,7 +119,7 @@ class DaskGrid:
             if places:
                 await self._client.run(function, *arguments, workers=places, on_error="ignore")
         except (OSError, CommClosedError, WorkerError):
-            pass  # a node that has gone has stopped anyway
+            pass  # a lost node no longer measures
 
     def _submit(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> Future:
         """Submit a function to this node only; the node runs one at a time."""

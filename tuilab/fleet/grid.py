@@ -24,7 +24,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Grid(Protocol):
-    """The reachable nodes."""
+    """Access to the nodes of a cluster."""
 
     async def nodes(self) -> Mapping[str, Address]:
         """Return the nodes that may measure now, by address."""

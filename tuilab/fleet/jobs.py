@@ -14,7 +14,7 @@ from tuilab.model.requests import Measure
 
 @dataclass(frozen=True)
 class Job:
-    """A measurement for one node. name: displayed to users. make: builds the request for a given machine.
+    """Work for one node. name: displayed to users. make: builds the request for a given machine.
 
     key: identifies the job, such as the index of its sweep point.
     """
@@ -36,19 +36,19 @@ def job_of(request: Measure, point: Point) -> Job:
 
 
 def common_devices(machines: Sequence[Machine]) -> list[str]:
-    """Return the names of the devices that all machines have."""
+    """Return the names of the devices that every machine has."""
     names = [[device.name for device in machine.devices] for machine in machines]
     return [name for name in (names[0] if names else []) if all(name in some for some in names)]
 
 
 def lacks(machine: Machine, families: Sequence[str], others: Sequence[Machine]) -> str:
-    """Return the first of these device families that this machine lacks but another one has; "" if there is
-    none.
+    """Return the first of the device families `families` that this machine lacks but one of `others` has; ""
+    if there is none.
     """
     here, there = families_of(machine), {kind for other in others for kind in families_of(other)}
     return next((kind for kind in families if kind in there and kind not in here), "")
 
 
 def families_of(machine: Machine) -> set[str]:
-    """Return a machine's device families, such as `{"CPU", "GPU"}`."""
+    """Return the machine's device families, such as `{"CPU", "GPU"}`."""
     return {family(device.name) for device in machine.devices}

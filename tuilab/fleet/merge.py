@@ -32,7 +32,7 @@ class SweepRun:
         self._measured_s = 0.0
 
     def begin(self, machine: Machine, points: tuple[e.Point, ...]) -> None:
-        """Start the sweep. machine: the machine of the first node."""
+        """Emit the start of the sweep. machine: the machine of the first node."""
         request, self._first = self._request, machine
         self._on_event(
             e.RunStarted(
@@ -49,11 +49,11 @@ class SweepRun:
         )
 
     def add(self, point: e.Point) -> None:
-        """Add a point that the sweep has not announced."""
+        """Announce a point that was added after the sweep began."""
         self._on_event(e.PointAdded(run=self._request.id, point=point))
 
     def take(self, point: int, node: str, machine: Machine, visit: JobResult) -> None:
-        """Add the result of a job."""
+        """Emit the events of a finished job."""
         run = self._request.id
         joined = e.MachineJoined(
             run=run, host=node, machine=machine, points=(point,), began=visit.began, ended=visit.ended
@@ -71,7 +71,7 @@ class SweepRun:
         self._measured_s += elapsed
 
     def lose(self, point: int, reason: str) -> None:
-        """Record a job that could not be measured."""
+        """Emit a failure for a point whose job was given up."""
         for arm in self._request.arms:
             self._trouble(arm.id, point, "failed", reason)
 
@@ -85,8 +85,8 @@ class SweepRun:
         )
 
     def _say(self, event: e.Event, point: int, node: str) -> None:
-        """Emit an event of a job as an event of the sweep. In the job's own events, its only point has index
-        0.
+        """Emit an event of a job as an event of the sweep. In the job's own events, the index of its only
+        point is 0.
         """
         run = self._request.id
         match event:

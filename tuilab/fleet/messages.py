@@ -32,7 +32,7 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """A job for a node: a run, and the topic for progress messages.
 
-    taken: runs of that node that have been saved, so that it can delete them.
+    taken: ids of the node's runs that the client has saved, so that the node can delete them.
     """
 
     request: Measure

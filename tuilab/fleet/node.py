@@ -20,14 +20,14 @@ from tuilab.spool import DONE, file_of, folder
 from tuilab.version import __version__
 
 IDLE_S = 120.0
-"""Seconds after which an unused worker is stopped, because it holds GPU memory."""
+"""Seconds without a task after which the worker is stopped, because it holds GPU memory."""
 LOOK_S = 1.0
 """Seconds between checks that the client is still connected."""
 SAY_S = 0.5
 
 Say = Callable[[str], None]
 Held = Callable[[], bool]
-"""Returns True while the client is waiting for a task's answer or still holds it."""
+"""Returns True while the client waits for the task's answer or holds it."""
 
 
 class Node:
@@ -54,16 +54,15 @@ class Node:
         return asyncio.run_coroutine_threadsafe(self._greeted(held), self._loop).result()
 
     def measure(self, task: Task, say: Say, held: Held) -> JobResult:
-        """Measure a run; return when the run has ended for any reason."""
+        """Measure a run; return once it has ended, with or without success."""
         return asyncio.run_coroutine_threadsafe(self._measure(task, say, held), self._loop).result()
 
     def stop(self) -> None:
-        """Stop the active run. Does not wait."""
         if self._run and self._supervisor is not None:
             asyncio.run_coroutine_threadsafe(self._supervisor.cancel(self._run), self._loop)
 
     def close(self, taken: Sequence[str]) -> None:
-        """Stop the worker and delete the runs that have been collected. Does not wait."""
+        """Stop the worker and delete the runs whose results the client has collected. Does not wait."""
         asyncio.run_coroutine_threadsafe(self._close(taken), self._loop)
 
     async def _greeted(self, held: Held) -> Machine:
@@ -73,7 +72,9 @@ class Node:
         return await self._greet()
 
     async def _watch(self) -> None:
-        """Check that the client is still connected. Uncollected data stays in this machine's spool."""
+        """Stop the worker or the run once its client has left. Uncollected data stays in this machine's
+        spool.
+        """
         while self._leases:
             await asyncio.sleep(LOOK_S)
             self._leases = [held for held in self._leases if held()]
@@ -128,7 +129,9 @@ class Node:
         return JobResult(began=began, ended=time.time(), events=tuple(kept))
 
     def _spooled(self, request: Measure) -> Measure:
-        """Return the request with a local file that is kept until the result has been collected."""
+        """Return the request with the path of a local events file, which exists until the client has
+        collected the result.
+        """
         try:
             place = folder()
         except OSError:
@@ -188,12 +191,11 @@ def command() -> list[str]:
 
 @cache
 def node() -> Node:
-    """Return this process's node."""
     return Node()
 
 
 def greet() -> bytes:
-    """Return this node's greeting. Runs in a thread of the Dask worker."""
+    """Return this node's greeting as JSON. Runs in a thread of the Dask worker."""
     try:
         machine, problem = node().greet(_held()), ""
     except (RuntimeError, OSError) as error:
@@ -203,7 +205,9 @@ def greet() -> bytes:
 
 
 def measure(task: bytes) -> bytes:
-    """Measure one job. Runs in a thread of the Dask worker, and reports progress under the task's topic."""
+    """Measure one job; return its JobResult as JSON. Runs in a thread of the Dask worker, and reports
+    progress under the task's topic.
+    """
     from distributed import get_worker
 
     worker, asked = get_worker(), msgspec.json.decode(task, type=Task)
@@ -234,11 +238,11 @@ def _held() -> Held:
 def stop() -> None:
     """Stop this node's measurement.
 
-    Runs in the event loop of the Dask worker, so that it takes effect at once.
+    Runs in the event loop of the Dask worker: its threads are busy with the measurement.
     """
     node().stop()
 
 
 def close(taken: Sequence[str]) -> None:
-    """Stop this node's worker. taken: runs whose results have been collected."""
+    """Stop this node's worker. taken: ids of the runs whose results the client has collected."""
     node().close(taken)

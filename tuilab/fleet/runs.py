@@ -70,7 +70,7 @@ class FleetSweep:
         await self._spread.close()
 
     async def stop(self) -> None:
-        """Stop the sweep on every node and keep the measured data."""
+        """Stop the sweep on every node. Keeps the data measured so far."""
         await self._spread.stop()
 
     async def _refine(self, request: Measure, count: int) -> None:
@@ -109,7 +109,7 @@ class FleetSweep:
 
 @dataclass
 class FleetRuns:
-    """Separate runs, each on one node. measured: called with each key and final state."""
+    """Separate runs, each on one node. measured: callback for the key and final state of each run."""
 
     grid: Grid
     plans: Sequence[tuple[str, Callable[[Machine], Measure]]]
@@ -140,7 +140,7 @@ class FleetRuns:
             await self._spread.close()
 
     async def stop(self) -> None:
-        """Stop every node and keep the measured data."""
+        """Stop every node. Keeps the data measured so far."""
         await self._spread.stop()
 
     def _taken(self, cell: Job, hand: NodeSlot, visit: JobResult) -> None:

@@ -15,12 +15,11 @@ from tuilab.model.machine import Machine
 
 POLL_S = 0.5
 PATIENCE_S = 60.0
-"""Seconds to wait for a node to appear if there are none."""
+"""Seconds to wait for the first node if there is none."""
 STOP_S = 5.0
-"""Seconds that a stopped node may take to send its data."""
+"""Seconds for a stopped node to send its data."""
 MOST_LOST = 3
-"""Maximum number of nodes that may be lost while measuring the same job. At this number, the job is given up.
-"""
+"""Maximum number of nodes lost while measuring the same job; after that, the job is given up."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +78,7 @@ class Scheduler:
     _quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def machines(self) -> list[Machine]:
-        """Greet every node and return the machines once all have answered; empty if there are no nodes."""
+        """Greet every node; return their machines once all have answered. Empty if there are no nodes."""
         self.grid.on_progress(self.topic, self._hear)
         waited = 0.0
         while not self.stopping:
@@ -113,7 +112,7 @@ class Scheduler:
             await self._quiet.wait()
 
     async def stop(self) -> None:
-        """Stop every node and collect the data measured so far."""
+        """Stop every node and collect its data."""
         self.stopping = True
         self._change.set()
         await self.grid.stop()
@@ -123,7 +122,6 @@ class Scheduler:
         self._quiet.set()
 
     async def close(self) -> None:
-        """Release the nodes."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -135,7 +133,7 @@ class Scheduler:
         return [hand for place, hand in self.hands.items() if place not in self._spent]
 
     async def _pause(self) -> None:
-        """Wait until something happens or it is time to check for new nodes. Re-raises a task's exception."""
+        """Wait for an event or for the next check for new nodes. Re-raises a task's exception."""
         try:
             await asyncio.wait_for(self._change.wait(), self.poll_s)
         except TimeoutError:
@@ -219,7 +217,6 @@ class Scheduler:
         self._tell(hand, f"is skipped: {why}", grave=True)
 
     def _give(self) -> None:
-        """Give a job to each idle node."""
         for hand in self._fit():
             if hand.machine is None or hand.cell is not None or not self._pending:
                 continue

@@ -1,4 +1,4 @@
-"""Find names that are missing, renamed or misspelled, using a table of TensorFlow's API."""
+"""Finds names that are missing, renamed or misspelled, using a table of TensorFlow's API."""
 
 import difflib
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ def renamed(api: ApiTable, name: str) -> str:
 
 
 def nearest(api: ApiTable, name: str) -> str:
-    """Return the correct spelling of a misspelled name; "" if ambiguous."""
+    """Return the correct spelling of a misspelled name; "" if there is no single best match."""
     index = index_of(api)
     parent, _, word = name.rpartition(".")
     below = [found.rpartition(".")[2] for found in index.below.get(parent, [])]
@@ -103,9 +103,9 @@ def missing_part(api: ApiTable, use: Use) -> str:
 
 
 def _missing_module(api: ApiTable, use: Use) -> str:
-    """Return the private module that is missing.
+    """Return the missing private module in a dotted name; "" if there is none.
 
-    Only modules are checked, because the names inside them are unknown.
+    Checks only modules, because the names inside private modules are unknown.
     """
     if not use.name.startswith("tensorflow.python.") or not api.modules:
         return ""
@@ -115,12 +115,12 @@ def _missing_module(api: ApiTable, use: Use) -> str:
         name = ".".join(parts[:length])
         if name not in modules:
             parent = ".".join(parts[: length - 1])
-            # Apart from tensorflow.python itself, no package defines names in its `__init__.py`.
+            # Only `tensorflow.python` defines names in its `__init__.py`; the packages below it do not.
             return name if length > 3 and modules.get(parent) else ""
     return ""
 
 
-# Modules that version 2 dropped entirely. TensorFlow's own rename table covers the other old names.
+# Modules that TensorFlow 2 dropped. TensorFlow's own rename table covers the other old names.
 _OLD = words("tf.contrib tf.layers tf.app tf.flags tf.gfile tf.logging tf.examples")
 _FEW = 3
 _NEW = ("tf.function", "tf.GradientTape", "tf.config.")

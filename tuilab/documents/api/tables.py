@@ -34,7 +34,6 @@ def installed_version() -> str:
 
 
 def folder() -> Path:
-    """Return the folder in which tables from workers are saved."""
     return Path(platformdirs.user_cache_dir("tuilab")) / "api"
 
 
@@ -46,7 +45,6 @@ def file_for(version: str) -> Path:
 
 
 def pack(table: msgspec.Struct) -> bytes:
-    """Encode a table for storage."""
     return lzma.compress(msgspec.json.encode(table), preset=6)
 
 

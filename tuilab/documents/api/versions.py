@@ -13,8 +13,8 @@ from tuilab.model.sanitize import sanitize_line
 
 FILE = "tensorflow-versions.json.xz"
 BEFORE = "2.15"
-"""The last version before the oldest supported one. For this version, only the names that were removed later
-are known, including those of Keras 2.
+"""The last version before the oldest supported one. Its table has only the names that were removed later,
+including those of Keras 2.
 """
 _PIN = re.compile(
     r"(?<![\w.-])tensorflow(?:-cpu|-gpu|-macos|-intel)?(?:\[[\w,-]{0,40}\])?[ ]?(?:[=~]=|=)[ ]?"
@@ -94,7 +94,7 @@ def table_of(version: str) -> ApiTable:
 
 
 def _inside(name: str) -> bool:
-    """Return True if the name is inside the installed package's modules, not under `tf` or in Keras."""
+    """Return True if the name belongs to the package's private modules, not to `tf` or Keras."""
     return name.startswith("tensorflow.")
 
 
@@ -104,7 +104,7 @@ def _base() -> frozenset[str]:
 
 
 def when(api: ApiTable, name: str) -> str:
-    """Return a phrase with the version that removed or added a missing name; "" if unknown."""
+    """Return a phrase with the version that removed or added the name; "" if unknown."""
     here = minor(api.version)
     having = [
         number

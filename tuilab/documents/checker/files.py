@@ -21,7 +21,7 @@ from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import SHARED, kind_of, open_regular, read_regular, write_bytes
 from tuilab.model.sanitize import sanitize_line
 
-# File types that are checked in a folder. The user must name files of other types.
+# Suffixes of the files that are checked in a folder. Other files are checked only if the user names them.
 SUFFIXES = (".py", ".ipynb", ".md", ".markdown", ".ipy")
 _NOT_ENTERED = ("__pycache__", "node_modules", "site-packages", "build", "dist", "venv")
 # A file in a folder is about TensorFlow only if it contains one of these words.
@@ -68,7 +68,7 @@ class CheckJob(msgspec.Struct, frozen=True):
 
 
 def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path, bool]]:
-    """Return the files that the paths, folders and patterns match. The flag is True if the user named the
+    """Return the files that match the paths, folders and patterns. The flag is True if the user named the
     file itself. Raises InputError for missing files.
     """
     found: dict[Path, bool] = {}
@@ -95,7 +95,7 @@ def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path
 
 
 def _matching(pattern: str) -> Iterator[str]:
-    """Yield the matches of a pattern; `**` matches any folder except those behind a link."""
+    """Yield the paths that match a pattern; `**` does not follow links to folders."""
     parts = Path(pattern).parts
     if "**" not in parts:
         yield from glob(pattern)
@@ -150,7 +150,7 @@ def _inside(folder: Path, exclude: Sequence[str], entered: set[Path]) -> Iterato
 
 
 def check_file(path: Path, job: CheckJob, named: bool = True) -> FileResult:
-    """Check one file. If it cannot be read, the result contains the error."""
+    """Check one file. If it is unreadable, the result contains the error."""
     try:
         if not named and not _is_about(path):
             return FileResult(path=_name(path))
@@ -164,7 +164,6 @@ def check_file(path: Path, job: CheckJob, named: bool = True) -> FileResult:
 
 
 def _name(path: Path) -> str:
-    r"""Return a path as text; bytes that are not UTF-8 become `\xff`."""
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -175,7 +174,7 @@ def _is_about(path: Path) -> bool:
 
 
 def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
-    """Check a document, given its path or its bytes. Raises InputError if there is nothing to read."""
+    """Check a document, given its path or its bytes. Raises InputError if it is unreadable."""
     settings = job.settings
     report = read(
         source,
@@ -192,7 +191,7 @@ def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
 
 
 def result_of(report: DocumentReport, path: str, job: CheckJob) -> FileResult:
-    """Return the findings of a report, filtered by the settings."""
+    """Return the findings of a report that the job's settings select."""
     every = (finding for example in report.examples for finding in example.findings)
     found = tuple(f for f in every if job.settings.selects(f.code))
     texts = tuple(report.lines[f.line - 1].strip() if f.line <= len(report.lines) else "" for f in found)
@@ -226,7 +225,7 @@ def check_files(
     processes: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[FileResult]:
-    """Check files in `processes` processes; return the results in the order of the files.
+    """Check files in parallel; return the results in the order of the files.
 
     progress: called with the number of finished files and the total.
     """
@@ -242,7 +241,7 @@ def check_files(
     if processes <= 1 or total <= _FEW:
         take(check_file(path, job, named) for path, named in files)
         return out
-    # A forked process inherits the table of names, so it need not be sent.
+    # A forked process inherits the loaded table of names; a spawned one must receive it.
     method = "fork" if hasattr(os, "fork") and os.uname().sysname == "Linux" else "spawn"
     chunk = max(1, min(16, total // (processes * 4)))
     with ProcessPoolExecutor(min(processes, total), get_context(method), _begin, (job,)) as pool:

@@ -21,7 +21,7 @@ from tuilab.model.sanitize import sanitize_line
 
 @dataclass(frozen=True)
 class Edit:
-    """A replacement: columns start … end (from 0) of a line in the document become `new`."""
+    """Replaces the columns start to end (from 0) of a line in the document with `new`."""
 
     line: int
     start: int
@@ -53,7 +53,6 @@ class Fixed:
 
 
 def _printable(line: str) -> str:
-    """Return a line without terminal escapes. Keeps tabs."""
     return line if line.replace("\t", "").isprintable() else sanitize_line(line, 100_000)
 
 
@@ -71,7 +70,7 @@ def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | 
     except UnicodeDecodeError:
         return None
     if from_bytes(data, path.name).lines != report.lines:
-        return None  # the file has changed meanwhile, so the positions are wrong
+        return None  # the file has changed since it was checked, so the positions are wrong
     edits = [edit for block in report.document.blocks for edit in _edits(block.code, block.line, wanted)]
     cells = {block.cell: block.line for block in report.document.blocks if block.cell}
     after, count = _in_notebook(before, edits, cells) if cells else _in_text(before, edits, report.lines)
@@ -121,7 +120,9 @@ def _text(part: bytes) -> str:
 
 
 def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
-    """Apply the edits to the text of the file, whose lines may be indented further than the block's."""
+    """Apply the edits to the file's text; return it and the number of edits. The file's lines may be indented
+    further than the block's.
+    """
     lines = before.split("\n")
     count = 0
     for edit in sorted(set(edits), key=lambda e: (e.line, -e.start)):

@@ -84,7 +84,6 @@ def summary(results: Sequence[FileResult], level: Severity) -> str:
 
 
 def counted(number: int, word: str) -> str:
-    """Return a count with its noun: `1 file`, `3 files`."""
     return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
@@ -248,7 +247,7 @@ def sarif(results: Sequence[FileResult], level: Severity) -> str:
 
 
 def _anchor(heading: str) -> str:
-    """Return the anchor that GitHub gives to a heading."""
+    """Return the anchor that GitHub generates for a heading."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 

@@ -50,7 +50,6 @@ class NotComputed(Exception):
 
 
 def binary(op: ast.operator, a: Any, b: Any) -> Any:
-    """Return the result of a binary operator on two constants. Raises NotComputed."""
     function = _BINARY.get(type(op))
     if function is None:
         raise NotComputed
@@ -61,7 +60,7 @@ def binary(op: ast.operator, a: Any, b: Any) -> Any:
         raise NotComputed
     if isinstance(op, ast.Mult) and not numbers:
         _check_repetition(a, b)
-    # A `%` format can request any width.
+    # A `%` format may request an arbitrary width, so the result could be huge.
     if isinstance(op, ast.Mod) and not numbers:
         raise NotComputed
     try:
@@ -71,7 +70,6 @@ def binary(op: ast.operator, a: Any, b: Any) -> Any:
 
 
 def unary(op: ast.unaryop, a: Any) -> Any:
-    """Return the result of a unary operator on a constant. Raises NotComputed."""
     try:
         return bounded(_UNARY[type(op)](a))
     except _ERRORS:
@@ -79,7 +77,6 @@ def unary(op: ast.unaryop, a: Any) -> Any:
 
 
 def compare(op: ast.cmpop, a: Any, b: Any) -> bool:
-    """Return the result of a comparison of two constants. Raises NotComputed."""
     try:
         return bool(_COMPARE[type(op)](a, b))
     except _ERRORS:

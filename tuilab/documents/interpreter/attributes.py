@@ -1,4 +1,4 @@
-"""Evaluates attributes (`value.name`) for each kind of value."""
+"""Evaluates attribute access (`value.name`) for each kind of value."""
 
 import re
 
@@ -114,7 +114,7 @@ def _is_defined(interpreter: Interpreter, name: str) -> bool:
     return any(function.name == name for function in interpreter.functions)
 
 
-# If the value may be any of several objects of these kinds, read the attribute of each object.
+# For a value that may be one of several such objects, read the attribute of each object.
 _MODELS = (Model, Instance)
 
 
@@ -122,8 +122,8 @@ _EITHER = (Model, Unknown)
 
 
 def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
-    """Resolve an attribute of an unknown value. The result is unknown too, unless only TensorFlow's objects
-    had an attribute with that name.
+    """Return the value of an attribute of an unknown value: unknown too, unless only TensorFlow's objects had
+    an attribute with that name.
     """
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):
@@ -158,8 +158,8 @@ _NAMED = re.compile(
 
 
 def name_attribute(reason: str, name: str) -> str:
-    """Return the reason why an attribute is unknown. It contains the attribute's name, so that messages about
-    a call can show it.
+    """Return the reason why an attribute is unknown. It includes the attribute's name, so that messages can
+    show the name.
     """
     return _NAMED.sub(rf"\g<0>.{name}", reason, count=1)
 

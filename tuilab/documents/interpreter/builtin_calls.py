@@ -33,9 +33,9 @@ from tuilab.documents.interpreter.values import (
 from tuilab.documents.words import words
 
 WITH_SCOPE = ("globals", "locals", "vars")
-# Pure functions of constants; none of them takes long on bounded values.
+# Pure functions that are fast on bounded constants.
 _PURE: dict[str, Any] = {"abs": abs, "round": round, "bool": bool, "str": str, "min": min, "max": max}
-# Functions that a benchmark may want to time.
+# Built-in functions that take long enough to be timed in a benchmark.
 _TAKES_TIME = words("sum sorted list dict set map filter min max any all pow open")
 _WAITS = words("float int bool str repr format sum max min list tuple abs round")
 
@@ -78,7 +78,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     "tqdm.rich.tqdm",
 )
 def progress(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return the items that a progress bar receives, because it yields them unchanged."""
+    """Return the iterable of a progress bar, which yields its items unchanged."""
     return args.get("iterable", "0", default=Unknown("the result of a progress bar", args.line))
 
 
@@ -118,7 +118,7 @@ def _len(interpreter: Interpreter, values: list[Value], args: Arguments) -> Valu
     if isinstance(value, Known) and isinstance(value.value, str | bytes):
         return Known(len(value.value))
     if isinstance(value, Unknown):
-        # Do not iterate over the unknown value, because len() does not.
+        # len() does not iterate, so do not record an iteration over the unknown value.
         return Number("an unknown length", args.line)
     count = iterate(interpreter, value, args.line).count
     return Known(count) if count is not None else Unknown("an unknown length", args.line)
@@ -245,7 +245,7 @@ def _round(interpreter: Interpreter, values: list[Value], args: Arguments) -> Va
 
 
 def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Evaluate the conversion of a value to text. The text of a measured time still counts as that time."""
+    """Evaluate a conversion to text. The text of a measured time still counts as that time."""
     interpreter.dates(*values[:1])
     if values and times_in(values[0]):
         return join_text("", values[:1], args.line)

@@ -66,13 +66,13 @@ def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
     return interpreter.call(callee, args, keywords, interpreter.away or node.func.end_lineno or node.lineno)
 
 
-# Reasons for an unknown callee that do not include its name.
+# Reasons why a callee is unknown that do not include its name.
 _UNNAMED = ("it depends on a condition", "an unknown item")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
 
 def _name_callee(node: ast.expr, callee: Unknown) -> Unknown:
-    """Return the unknown callee under its name in the code, or unchanged if the code does not name it."""
+    """Return the unknown callee with the name that it has in the code; unchanged if it has none."""
     name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
     if not _DOTTED.match(name):
         return callee
@@ -125,7 +125,7 @@ _CALLABLE = (Function, Graph, Bound, Partial, Model, Class, Instance)
 def call_either(
     interpreter: Interpreter, unknown: Unknown, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Evaluate the call for each of a few possible callees. An unknown callee may do any work."""
+    """Evaluate the call for each possible callee. If a callee is unknown, the call may do any work."""
     options = unknown.options
     if "training" in keywords and assumes_keras(interpreter.imported):
         # Only Keras models and layers accept the keyword `training`.
@@ -341,7 +341,7 @@ def by_parameter(target: Value, args: list[Value], keywords: Keywords) -> dict[s
 
 
 def parts_of(value: Value) -> list[Tensor]:
-    """Return the tensors inside a result."""
+    """Return the tensors inside a call's result."""
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, Listing):
@@ -352,7 +352,6 @@ def parts_of(value: Value) -> list[Tensor]:
 
 
 def name_of(value: Value) -> str:
-    """Return a function's name for use in messages."""
     if isinstance(value, Graph | Partial):
         return (value.name if isinstance(value, Graph) else "") or name_of(value.target)
     return value.name if isinstance(value, Function | Bound | Api) else "a function"
@@ -393,8 +392,8 @@ def call_instance(
 
 
 def _times(decorator: Api | Unknown) -> bool:
-    """Return True if an unknown decorator times the function, judging by its name or that of the call that
-    made it.
+    """Return True if the name of an unknown decorator, or of the call that created it, suggests that it times
+    the function.
     """
     name = decorator.name if isinstance(decorator, Api) else callee(decorator.reason)
     given = isinstance(decorator, Api) or decorator.reason.startswith(RESULT_OF)

@@ -1,4 +1,4 @@
-"""Evaluates calls of compression and of other functions in Python's standard library."""
+"""Evaluates calls of compression functions and of Python's standard library."""
 
 import posixpath
 
@@ -71,7 +71,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if interpreter.in_graph() and name.startswith(_EFFECTS):
         interpreter.event("effect", f"{name}()", args.line)
     for value in args.values.values():
-        # The bodies of functions that are passed to threads, pools or wrappers are not read.
+        # Do not interpret functions that are passed to threads, pools or wrappers.
         if isinstance(value, Function | Graph | Bound) and not name.startswith("matplotlib."):
             interpreter.event("opaque", name, args.line, args.values)
             break

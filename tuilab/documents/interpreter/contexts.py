@@ -1,4 +1,4 @@
-"""Interprets `with manager:`, including the effect of the manager on the body."""
+"""Interprets `with manager:` and the manager's effect on the body."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -64,7 +64,6 @@ def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_li
 
 
 def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int, body: Body) -> Flow:
-    """Interpret the body of `with tf.device(…)`."""
     scope = DeviceScope(interpreter.document_line(line), families, len(interpreter.trace.events))
     interpreter.trace.scopes.append(scope)
     with interpreter.at(devices=(*interpreter.place.devices, scope)):

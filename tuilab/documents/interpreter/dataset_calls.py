@@ -51,7 +51,6 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a pipeline from a source."""
     word = name.removeprefix(DATASET + ".").rpartition(".")[2]
     event = interpreter.event("dataset", name, args.line, args.values)
     return Dataset((Step(word, args.values, args.line, event.index),), _element(interpreter, word, args))
@@ -59,7 +58,9 @@ def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow_datasets.load")
 def prepared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return one pipeline for each split of a prepared data set, with known facts about its data."""
+    """Return a pipeline for each split of a `tensorflow_datasets` data set, with the known facts about its
+    data.
+    """
     event = interpreter.event("opaque", name, args.line, args.values)
 
     def pipeline() -> Dataset:
@@ -107,7 +108,7 @@ def _read_generator(interpreter: Interpreter, args: Arguments) -> None:
 
 
 def _rows(value: Value) -> Value:
-    """Return the given value with each tensor replaced by one of its rows."""
+    """Return the value with each tensor replaced by one of its rows."""
     match value:
         case Tensor():
             return Tensor(value.shape[1:] if value.shape else None, value.dtype, inside=True)
@@ -159,7 +160,7 @@ def method(
 
 
 def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Arguments) -> Value:
-    """Return the value that represents a pipeline's elements after a step."""
+    """Return a value that represents the pipeline's elements after the given step."""
     element = dataset.element
     if name in ("map", "flat_map", "interleave"):
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
@@ -227,7 +228,7 @@ def writer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.io.parse_single_example", "tf.io.parse_example")
 def parsed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return the features of a record, by the keys in its description."""
+    """Return the parsed features of a record, by the keys of the feature description."""
     features = args.get("features")
     inside = interpreter.in_graph() is not None
     interpreter.event("op", name, args.line, args.values)

@@ -47,7 +47,7 @@ def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
     if node.id in BUILTINS:
         return Api(f"builtins.{node.id}")
     if interpreter.excerpt and is_model(node.id) and assumes_keras(interpreter.imported):
-        # The article does not show how this model was created.
+        # An article may use a model without showing its creation.
         program = len(interpreter.trace.programs)
         made = Model([], node.lineno, open=True, assumed=True)
         return interpreter.left_out.setdefault((node.id, program), made)
@@ -56,7 +56,7 @@ def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
 
 @expression(ast.Attribute)
 def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Value:
-    """Resolve a whole chain `a.b.c`, so that it counts as one use of a library's name."""
+    """Resolve a whole chain `a.b.c` as one use of a library's name."""
     chain: list[ast.Attribute] = [node]
     inner: ast.expr = node.value
     while isinstance(inner, ast.Attribute):
@@ -70,7 +70,7 @@ def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Va
     of_optimizer = [link.attr for link in chain[:2]] == ["lr", "optimizer"]
     told = isinstance(value, Unknown) and value.reason == OLD_RATE
     if of_optimizer and not told and assumes_keras(interpreter.imported):
-        # The optimizer of any model is a Keras optimizer.
+        # The attribute `lr` of a model's optimizer is always that of a Keras optimizer.
         interpreter.use(Api(OLD_RATE, "optimizer.lr"), node.lineno)
     if written is not None:
         interpreter.use(written, node.lineno)
@@ -184,7 +184,7 @@ def _is_text(value: Value) -> bool:
 
 
 def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Value | None:
-    """Return the result for constants and lists; None if any operand is something else."""
+    """Return the result for constants and lists; None if an operand is anything else."""
     match left, right:
         case Known(), Known():
             try:
@@ -361,7 +361,7 @@ def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
         if isinstance(known, Known) and len(out.items) < arithmetic.LONGEST_LIST:
             out.items[known.value] = value
         elif isinstance(known, Tensor):
-            # A feed_dict: the values that a session receives, by placeholder.
+            # This is a feed_dict: the values for a session's placeholders.
             out.items[known] = value
         else:
             out.open = True

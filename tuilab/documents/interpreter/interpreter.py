@@ -1,4 +1,4 @@
-"""The core of the symbolic interpreter: holds the trace, the current position, and the limits on its work."""
+"""The core of the symbolic interpreter: holds the trace, the current position and the work limits."""
 
 import ast
 import re
@@ -70,7 +70,9 @@ class Exhausted(Exception):
 
 @dataclass(eq=False)
 class Frame:
-    """A call of one of the document's functions. hook: called with each value that the function yields."""
+    """An active call of one of the document's functions. hook: called with each value that the function
+    yields.
+    """
 
     function: Function | None = None
     returned: list[Value] = field(default_factory=list)
@@ -85,25 +87,24 @@ _MOST_BESIDE = 16
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
 A = TypeVar("A")
 E = TypeVar("E", bound=Callable[..., Any])
-# Handlers that evaluate each kind of node and call each kind of value. The modules of this package register
-# them.
+# Handlers for each kind of syntax node and of called value. The modules of this package register them.
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
 STATEMENTS: dict[type[ast.stmt], Execute] = {}
 CALLS: dict[type[Value], Call] = {}
 
 
 def expression(*kinds: type[ast.expr]) -> Callable[[E], E]:
-    """Register a function that evaluates these kinds of expression."""
+    """Register a decorated function that evaluates these kinds of expression."""
     return partial(_register, EXPRESSIONS, kinds)
 
 
 def statement(*kinds: type[ast.stmt]) -> Callable[[E], E]:
-    """Register a function that executes these kinds of statement."""
+    """Register a decorated function that executes these kinds of statement."""
     return partial(_register, STATEMENTS, kinds)
 
 
 def calls_of(*kinds: type[Value]) -> Callable[[E], E]:
-    """Register a function that returns the result of calling these kinds of value."""
+    """Register a decorated function that evaluates calls of these kinds of value."""
     return partial(_register, CALLS, kinds)
 
 
@@ -132,8 +133,8 @@ def times_in(value: Value, depth: int = 0) -> list[int]:
 
 
 def _is_plain(value: Unknown) -> bool:
-    """Return True if an unknown value is plain Python data: a number, a string, one of several constants,
-    or a command-line option.
+    """Return True if an unknown value must be plain Python data: a number, a string, one of several
+    constants, or a command-line option.
     """
     if isinstance(value, Number | Told) or value.reason == COMMAND_LINE:
         return True
@@ -141,7 +142,7 @@ def _is_plain(value: Unknown) -> bool:
 
 
 def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
-    """Return the dictionary keys of measured times, by region, because these keys name the times."""
+    """Return the dictionary key of each measured time, by region. The keys serve as names of the times."""
     found: dict[int, str] = {}
     for value in values:
         for key, item in list(value.items.items())[:16] if isinstance(value, Mapping) else []:
@@ -168,7 +169,7 @@ class Interpreter:
 
     def __init__(self, api: ApiTable, steps: int = STEPS, folder: Path | None = None) -> None:
         self.api = api
-        # The folders of the document and of the file being read.
+        # The document's folder, and the folder of the file being read.
         self.folder = folder
         self.beside = folder or Path()
         self.modules: dict[Path, Module] = {}
@@ -242,8 +243,8 @@ class Interpreter:
             self.depth -= 1
 
     def condition(self, node: ast.expr, scope: Scope) -> Value:
-        """Evaluate a condition. A measured time in a condition is compared with a limit, so the time does not
-        count as a result.
+        """Evaluate a condition. A measured time in it is compared with a limit, so it does not count as a
+        result.
         """
         self._limits += 1
         try:
@@ -294,7 +295,7 @@ class Interpreter:
         arguments: dict[str, Value] | None = None,
         result: Value | None = None,
     ) -> TraceEvent:
-        """Add an event to the trace, and record in the tensors of its result that this event made them."""
+        """Add an event to the trace. The tensors of its result get the event as their origin."""
         if self.deferred and kind in ("op", "create", "copy"):
             kind = "node"
         event = TraceEvent(
@@ -306,7 +307,7 @@ class Interpreter:
         return event
 
     def once(self, node: ast.AST, ask: Callable[[Any], A]) -> A:
-        """Compute a property of a syntax node only once, however often the node is read."""
+        """Return the cached result of `ask` for a syntax node."""
         key = (id(node), ask)
         if key not in self._answers:
             self._answers[key] = ask(node)
@@ -322,7 +323,7 @@ class Interpreter:
             self.trace.notes.append((line, reason))
 
     def use(self, api: Api, line: int, spelled: str = "") -> None:
-        """Record that the document's own code uses a library's dotted name."""
+        """Record that the document's own code uses a dotted name of a library."""
         if self.away:
             return
         name = api.real or api.name
@@ -359,7 +360,7 @@ class Interpreter:
     def reads(self, value: Value, how: str, line: int, depth: int = 0) -> None:
         """Record that the host reads a value.
 
-        It waits if the value is a tensor, and may wait if the value is unknown.
+        The host waits if the value is a tensor, and may wait if the value is unknown.
         """
         if isinstance(value, Tensor):
             if value.library == "tf" and not value.inside and self.in_graph() is None:
@@ -381,7 +382,7 @@ class Interpreter:
         return Clock(event.index)
 
     def gather(self, value: Value) -> None:
-        """Record that a measured time is collected in a list, or added to other times."""
+        """Record that a measured time is added to a list or to other times."""
         for number in times_in(value):
             region = self.trace.regions[number]
             region.gathered = True
@@ -414,8 +415,8 @@ class Interpreter:
         return ""
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:
-        """Treat the clock readings since event `first` as the start and stop of a timer around the body
-        of a `with`.
+        """Treat the first and last clock readings since event `first` as the timing of the body of
+        a `with`.
         """
         if self.away:
             line = last_line = self.away
@@ -484,11 +485,13 @@ class Interpreter:
         loop.last = len(self.trace.events) - 1
 
     def in_graph(self) -> Traced | None:
-        """Return the traced function that contains the code being read; None if the code is not traced."""
+        """Return the traced function whose body is being read; None if the code is not traced."""
         return self.place.traced
 
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
-        """Interpret each alternative from the same initial state, and join the names that they bind."""
+        """Interpret each alternative from the same initial state, and merge the resulting bindings
+        of names.
+        """
         results, bound = [], []
         self._choices += 1
         choice, around = self._choices, self.place.branches

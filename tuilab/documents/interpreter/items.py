@@ -40,7 +40,7 @@ MOST_UNROLLED_TOGETHER = 64
 
 @dataclass
 class Iteration:
-    """A loop's iterable.
+    """The items of a loop's iterable.
 
     items: all items, if they are known. element: a value that represents each item.
     """
@@ -52,7 +52,7 @@ class Iteration:
 
 
 def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
-    """Return the items of a value that a loop iterates over."""
+    """Return the items that a loop over the value yields."""
     varies = Unknown(VARIES, line)
     match value:
         case Listing() if not value.open:
@@ -97,7 +97,7 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
 
 
 def _concrete(element: Value) -> Value:
-    """Return the elements that eager code gets from a pipeline, as concrete tensors.
+    """Return a pipeline's elements as concrete tensors, as eager code gets them.
 
     Inside a mapped function, they are symbolic.
     """
@@ -113,7 +113,9 @@ def _concrete(element: Value) -> Value:
 
 
 def _common(items: list[Value], varies: Value) -> Value:
-    """Return a value that represents all items: the first item, if all have the same shape and dtype."""
+    """Return a value that represents every item: the first item if all items have the same shape and dtype,
+    or else `varies`.
+    """
     first = items[0] if items else varies
     if all(item == first for item in items):
         return first
@@ -192,7 +194,6 @@ def first_side(value: Value | None) -> int | None:
 
 @expression(ast.Subscript)
 def subscript(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Value:
-    """Return the value of `value[index]`."""
     value = interpreter.evaluate(node.value, scope)
     if isinstance(node.slice, ast.Slice):
         return _slice(interpreter, value, node.slice, scope, node.lineno)
@@ -266,7 +267,7 @@ def _part(interpreter: Interpreter, tensor: Tensor, shape: Shape | None, line: i
 
 
 def _info_item(interpreter: Interpreter, info: OpaqueObject, index: Value, line: int) -> Value:
-    """Return an item of a result with known keys: `get_memory_info` has `current` and `peak`."""
+    """Return an item of the result of `get_memory_info`, whose keys are `current` and `peak`."""
     name, keys = info.data
     if isinstance(index, Known) and index.value not in keys:
         remedy = "Its keys are " + " and ".join(repr(k) for k in keys) + "."
@@ -275,7 +276,7 @@ def _info_item(interpreter: Interpreter, info: OpaqueObject, index: Value, line:
 
 
 def _logs_item(interpreter: Interpreter, logs: OpaqueObject, index: Value, line: int) -> Value:
-    """Return an item of the logs of `fit()`.
+    """Return an item of the logs that `fit()` passes to callbacks.
 
     Metrics are named as in `compile()`, with the prefix `val_` for validation.
     """
@@ -326,7 +327,7 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
     index = _index(interpreter, target.slice, scope)
     made = interpreter.trace.events[owner.made] if isinstance(owner, Tensor) and owner.made >= 0 else None
     if made is not None and made.name == SAVED:
-        # The object comes from a SavedModel, so it may support item assignment.
+        # An object from a SavedModel may support item assignment.
         return
     if isinstance(owner, Tensor) and owner.library == "tf" and not interpreter.guards:
         interpreter.misfit(

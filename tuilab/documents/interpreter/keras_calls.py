@@ -30,7 +30,7 @@ POLICIES = (
 )
 
 
-# Keras's own image data sets: the numbers of training and test images, and the shape of an image.
+# Image data sets of Keras: the numbers of training and test images, and the shape of an image.
 IMAGES: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "mnist": (60_000, 10_000, (28, 28)),
     "fashion_mnist": (60_000, 10_000, (28, 28)),
@@ -113,7 +113,7 @@ def sequential(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def functional(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Create a model from inputs and outputs.
 
-    It contains the layers created since the last input.
+    It consists of the layers created since the last input.
     """
     made = Model([], args.line)
     for event in reversed(interpreter.trace.events):
@@ -227,7 +227,7 @@ def _image(name: str, args: Arguments) -> Value:
     return Tensor((*(size or ()), 3) if read else None, "uint8", "np")
 
 
-# Arguments that earlier versions of the training methods accepted for Python processes.
+# Arguments of training methods for Python processes, which newer Keras versions no longer accept.
 _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 
@@ -253,7 +253,8 @@ def method(
 ) -> Value:
     """Evaluate a method of a model, which may be an object of a subclass in the document."""
     assumed = isinstance(model, Model) and model.assumed
-    # If only the object's name suggests that it is a model, its arguments are not checked against Keras.
+    # An object that is a model only by its name may not be one, so its arguments are not checked against
+    # Keras.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
     if isinstance(model, Model) and not assumed:
         interpreter.use(Api(f"tf.keras.Sequential.{name}", f"Model.{name}"), line)
@@ -284,7 +285,7 @@ def method(
 
 
 def validates(args: Arguments) -> bool:
-    """Return True if the training has validation data."""
+    """Return True if the training call has validation data."""
     return any(args.get(word, default=NONE) != NONE for word in ("validation_data", "validation_split"))
 
 

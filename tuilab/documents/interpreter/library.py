@@ -11,7 +11,7 @@ from tuilab.documents.interpreter.values import NONE, Api, Model, Unknown, Value
 from tuilab.documents.words import words
 from tuilab.model.api import Signature
 
-# The key for arguments that cannot be listed individually (`*args`, `**options`).
+# The key for arguments that a call does not list individually (`*args`, `**options`).
 OPEN = "**"
 
 # Parameter names of functions in NumPy and the standard library whose arguments are read by name.
@@ -129,7 +129,7 @@ _USUAL = {
 }
 
 
-# Namespaces under which TensorFlow exposes Keras classes. Functions there come from version 1.
+# Namespaces in which TensorFlow exposes Keras classes. The functions there come from version 1.
 _KERAS = ("tf.optimizers.", "tf.losses.", "tf.metrics.", "tf.initializers.")
 
 
@@ -180,7 +180,7 @@ def _check(
     interpreter: Interpreter, name: str, signature: Signature, args: list[Value], given: Arguments, line: int
 ) -> None:
     """Record the arguments that the signature does not accept."""
-    # If a class lists no parameters, its constructor could not be inspected.
+    # An empty parameter list means that the class's constructor could not be inspected.
     if not signature.parameters and not signature.rest:
         return
     unknown = [k for k in given.values if k not in signature.parameters]
@@ -195,7 +195,7 @@ def _check(
         remedy = f"Renamed to {now}." if known else f"It takes {takes}."
         remedy = _INSTEAD.get(unknown[0], remedy) if layer else remedy
         detail = f"{name} takes no argument {unknown[0]}"
-        # If the new name is given too, or several names are unknown, the user must decide.
+        # If the call passes the new name too, or several unknown names, only the user can decide.
         new = (unknown[0], now) if known and len(unknown) == 1 and now not in given.values else ("", "")
         interpreter.misfit("argument", line, detail, remedy, at=unknown[0], replace=new)
     if len(args) > signature.positional and not signature.rest:

@@ -94,9 +94,9 @@ def _unrolled(
 
 
 def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, scope: Scope) -> Flow:
-    """Interpret the body once, for all iterations.
+    """Interpret the body once on behalf of all iterations.
 
-    If the loop may run zero times, join the result with the state before the loop.
+    If the loop may run zero times, merge the result with the state before the loop.
     """
     loop = _loop(interpreter, node, found.count, found)
     if found.dataset is not None:
@@ -114,8 +114,8 @@ def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Itera
 
 
 def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope) -> None:
-    """Interpret the start of the body a second time, because some intervals start at a clock reading in
-    the previous iteration. Stops after the last statement that ends such an interval.
+    """Interpret the first statements of the body a second time, because some intervals start at a clock
+    reading in the previous iteration. Stops after the last statement that ends such an interval.
     """
     until = interpreter.once(node, _takes_before_it_reads)
     if not until or interpreter.again >= _MOST_AGAIN:
@@ -130,14 +130,15 @@ def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.W
         interpreter.again -= 1
 
 
-# Maximum nesting of loops whose first statements are interpreted again, as in the next iteration.
+# Maximum nesting of loops whose first statements are interpreted twice.
 _MOST_AGAIN = 2
 
 
 def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
-    """Return the number of leading statements that end an interval from the previous iteration.
+    """Return the number of leading statements that contain the end of an interval from the previous
+    iteration; 0 if there is none.
 
-    Such an interval starts at a clock reading further down in the body. 0 if there is none.
+    Such an interval starts at a clock reading further down in the body.
     """
     taken: dict[str, tuple[int, int, int]] = {}
     read: dict[str, tuple[int, int]] = {}
@@ -160,8 +161,8 @@ def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
 def _forget_counters(
     interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope
 ) -> None:
-    """Generalize counters and conditions that change in each iteration, because the body is interpreted
-    once for all iterations.
+    """Replace counters and conditions that change in each iteration by unknown values, because the body is
+    interpreted once for all iterations.
     """
     for name in interpreter.once(node, _decided_by):
         known = scope.find(name)
@@ -170,7 +171,7 @@ def _forget_counters(
 
 
 def _decided_by(node: "ast.For | ast.AsyncFor | ast.While") -> tuple[str, ...]:
-    """Return the names that a loop's body updates from their old values and uses in conditions."""
+    """Return the names that the body updates from their old values and uses in conditions."""
     stepped, asked = set[str](), set[str]()
     for part in (part for each in node.body for part in ast.walk(each)):
         if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
@@ -210,8 +211,8 @@ _ENDS: dict[type[ast.cmpop], int] = {ast.Gt: 1, ast.GtE: 0, ast.Eq: 0}
 
 
 def _ends(node: ast.For) -> int | None:
-    """Return the number of iterations after which a line such as `if i > 10: break` at the loop's start ends
-    the loop; None without such a line.
+    """Return the number of iterations after which a line such as `if i > 10: break` at the start of the body
+    ends the loop; None without such a line.
     """
     first = node.body[0]
     counter = node.target.elts[0] if isinstance(node.target, ast.Tuple) and node.target.elts else None
@@ -232,8 +233,8 @@ def _is_empty(node: "ast.For | ast.AsyncFor | ast.While") -> bool:
 
 
 def _does_nothing(statement_: ast.stmt) -> bool:
-    """Return True if the statements do nothing: `pass`, `…`, `break`, or an `if` with only these in its
-    branches.
+    """Return True if the statement does nothing: `pass`, `…`, `break`, or an `if` with only such
+    statements.
     """
     if isinstance(statement_, ast.Pass | ast.Break | ast.Continue):
         return True

@@ -32,7 +32,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.documents.words import words
 
-# Methods of every Keras model other than those that train and predict.
+# Methods of every Keras model, except those that train or predict.
 _OF_MODELS = ("call", "__call__", "compile", "summary", "save", "save_weights", "load_weights", "build")
 
 
@@ -86,7 +86,7 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
         case Unknown() if _is_keras(interpreter, owner, name, keywords):
-            # The particular model is unknown, but Keras models have this method.
+            # The model itself is unknown, but every Keras model has this method.
             interpreter.event("train", name, line, numbered(args) | keywords)
             keras_calls.check_training(interpreter, name, Arguments(line, numbered(args) | keywords))
             return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
@@ -117,7 +117,7 @@ def _strategy(owner: Unknown) -> OpaqueObject | None:
 
 
 def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
-    """Return True if an unbound name or attribute is a session, as in TensorFlow 1 code."""
+    """Return True if the name of an unbound variable or attribute is that of a TensorFlow 1 session."""
     return interpreter.deferred and bool(SESSION.match(owner.reason.partition(" ")[0]))
 
 

@@ -1,4 +1,4 @@
-"""Reads neighbouring modules as an import would run them, but never imports them."""
+"""Interprets the modules next to a document as an import would run them, but never imports them."""
 
 import sys
 from functools import lru_cache
@@ -12,7 +12,7 @@ from tuilab.documents.reading.parse import Parsed, parse
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
 
-# Maximum number of neighbouring modules per document, and bytes of each.
+# Maximum number of neighbouring modules per document, and maximum size of each in bytes.
 MOST_MODULES, LARGEST_MODULE = 16, 200_000
 _LIBRARIES = sys.stdlib_module_names | {
     *("tensorflow", "keras", "numpy", "scipy", "torch", "jax", "pandas", "matplotlib", "sklearn", "cv2"),
@@ -47,7 +47,9 @@ def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Va
 
 
 def unread(module: Module, name: str, line: int) -> Value:
-    """Return a value for a binding that cannot be read. As with a library, only its name is known."""
+    """Return a value for a name in a module that is not interpreted. As with a library, only its dotted name
+    is known.
+    """
     if module.name in _LIBRARIES or module.name in _SHORT:
         return Unknown(f"{module.name} does not define {name}", line)
     return Api(f"{module.name}.{name}")
@@ -79,7 +81,7 @@ def _module(interpreter: Interpreter, path: Path, line: int) -> Module | None:
         interpreter.execute(parsed.statements, scope)
     interpreter.beside = beside
     for region in interpreter.trace.regions[first:]:
-        # The module's own timings are reported when the module is checked.
+        # Checking the module itself reports its timings.
         region.discarded = True
     return made
 
@@ -94,7 +96,5 @@ def _parsed(file: Path) -> Parsed | None:
 
 @lru_cache(128)
 def _read(file: Path, changed: int, size: int) -> Parsed:
-    """Return the statements of a module. Documents that import the same version of a module share its
-    statements.
-    """
+    """Return the statements of a module. The cache key includes its modification time and size."""
     return parse(decode(read_regular(file, LARGEST_MODULE)).split("\n"), 1)

@@ -9,7 +9,7 @@ from tuilab.model.shapes import ITEM_BYTES
 
 BUILTINS = frozenset(n for n in dir(builtins) if not n.startswith("_")) | {"__import__"}
 
-# Clocks: canonical name → why the clock is unsuitable for timing devices, "" if it is suitable.
+# Why each clock, by its canonical name, is unsuitable for timing devices; "" if it is suitable.
 _WALL = "it reads the wall clock, which may be adjusted during the timing and is coarse on some systems"
 CPU_TIME = "it counts this process's CPU time, which stops while the host waits for a device"
 CLOCKS = {
@@ -55,7 +55,7 @@ _CONSTANTS: dict[str, Value] = {
     "np.inf": Unknown("infinity", 0),
     "np.nan": Unknown("not a number", 0),
 }
-# The reasons recorded for program options with unknown values.
+# Reasons why the value of a program's option is unknown.
 COMMAND_LINE = "it comes from the command line"
 ENVIRONMENT = "it comes from the environment"
 _OUTSIDE = {
@@ -149,7 +149,7 @@ def item_bytes(dtype: str | None) -> int | None:
 
 
 def families(value: Value | None) -> tuple[str, ...]:
-    """Return the device families that the argument of `tf.device` may name; ("?",) if unknown."""
+    """Return the device families that the argument of `tf.device` may name; ("?",) if they are unknown."""
     if isinstance(value, Unknown) and value.options:
         found = [family for option in value.options for family in families(option)]
         return tuple(dict.fromkeys(found))

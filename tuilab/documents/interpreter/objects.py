@@ -40,19 +40,18 @@ class Asked:
 
 
 Method = Callable[[Interpreter, Asked], Value | None]
-# Handlers by kind of object. A handler returns None if the result of the method is unknown.
+# Handlers by kind of object. A handler returns None if it does not know the method's result.
 METHODS: dict[str, Method] = {}
 
 
 def method(interpreter: Interpreter, asked: Asked) -> Value:
-    """Return the result of a method."""
     read = METHODS.get(asked.owner.kind)
     result = read(interpreter, asked) if read is not None else None
     return Unknown(f"the result of {asked.name}()", asked.line) if result is None else result
 
 
 def methods_of(kind: str) -> Callable[[Method], Method]:
-    """Register the function that evaluates methods of a kind of object."""
+    """Register the decorated function to evaluate the methods of a kind of object."""
 
     def register(function: Method) -> Method:
         METHODS[kind] = function
@@ -98,7 +97,7 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
     if asked.name not in ("gradient", "jacobian", "batch_jacobian"):
         return None
     if asked.args and isinstance(asked.args[0], Unknown):
-        # It is unknown which computation is differentiated, and whether it runs.
+        # The differentiated computation is unknown, and it may not run at all.
         interpreter.event("opaque", f"the {asked.name} of an unknown value", asked.line)
     else:
         interpreter.event("op", f"tf.GradientTape.{asked.name}", asked.line, {}, Tensor(None, None))
@@ -203,7 +202,9 @@ _SETS_UP = words("save load compile summary build get_ set_ push_ from_ to_ free
 def call_saved(
     interpreter: Interpreter, owner: Value, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Return the result of a function in a SavedModel. With symbolic inputs, the call builds a model."""
+    """Return the result of calling a function in a SavedModel. With symbolic inputs, the call
+    builds a model.
+    """
     inside = any(isinstance(value, Tensor) and value.inside for value in (*args, *keywords.values()))
     result = Tensor(None, None, inside=inside)
     builds = inside and interpreter.in_graph() is None
@@ -221,7 +222,7 @@ def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
     if made.startswith("tf.distribute.") and name in _RUNS:
         return _on_replicas(interpreter, asked)
     if made.startswith("tf.estimator.") and name in ("train", "evaluate"):
-        # Each call builds the graph and creates a session again
+        # Each call builds the graph and creates a session again.
         interpreter.event("train", f"Estimator.{name}", line, {"self": asked.owner})
         return Unknown(f"the result of {name}()", line)
     if name in ("result", "numpy") and "metrics" in made:
@@ -251,7 +252,7 @@ def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
 
 
 def _is_op(asked: Asked) -> bool:
-    """Return True if a session runs only ops, without fetching results."""
+    """Return True if a session runs only ops and fetches no values."""
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     items = value.items if isinstance(value, Listing) else [value]
     return all(isinstance(item, Bound) and item.name in _OPS for item in items)
@@ -261,9 +262,9 @@ _OPS = ("op", "initializer")
 
 
 def _fetch(asked: Asked) -> Value:
-    """Return the value that a session fetches (the first of several).
+    """Return the value that a session fetches, or the first of several.
 
-    If it is unknown, return the session.
+    If that value is unknown, return the session.
     """
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     if isinstance(value, Listing) and value.items:

@@ -42,34 +42,33 @@ _SUBJECT = words("input_tensor input tensor x a value image images signals signa
 
 
 def subject(args: Arguments) -> Value:
-    """Return a function's main argument, whatever its parameter's name."""
+    """Return a function's main argument, which libraries give different names."""
     return next((args.values[name] for name in _SUBJECT if name in args.values), NONE)
 
 
-def unknown(args: Arguments) -> None:
-    """Return None, for an unknown shape or dtype."""
+def unknown(args: Arguments) -> None: ...
 
 
 def scalar(args: Arguments) -> Shape:
-    """Return the shape of a single number."""
+    """Return (), the shape of a single number."""
     return ()
 
 
 def same(args: Arguments) -> Shape | None:
-    """Return the shape of the main argument unchanged."""
+    """Return the shape of the main argument."""
     value = subject(args)
     return value.shape if isinstance(value, Tensor) else tensors.nested_shape(value)
 
 
 def like(args: Arguments) -> str | None:
-    """Return the dtype of the main argument, or that of the first tensor."""
+    """Return the dtype of the main argument; if that is not a tensor, of the first tensor."""
     found = [v for v in args.values.values() if isinstance(v, Tensor)]
     value = subject(args)
     return found[0].dtype if found else tensors.nested_dtype(value)
 
 
 def always(dtype: str) -> DtypeOf:
-    """Return a function that always returns that dtype, whatever its arguments."""
+    """Return a function that returns this dtype for any arguments."""
     return lambda args: dtype
 
 
@@ -81,7 +80,7 @@ def requested_dtype(default: str | None) -> DtypeOf:
 
 
 def broadcast(args: Arguments) -> Shape | None:
-    """Return the shape that results from broadcasting all operands."""
+    """Return the broadcast shape of all operands."""
     values = [v for k, v in args.values.items() if k not in ("name", "axis", "rate", "dtype")]
     if len(values) == 1 and isinstance(values[0], Listing):
         values = list(values[0].items)
@@ -104,7 +103,7 @@ def reduced(args: Arguments) -> Shape | None:
 
 
 def given_shape(args: Arguments) -> Shape | None:
-    """Return the shape that an argument requests."""
+    """Return the shape in an argument such as `shape` or `dims`."""
     return shape_of(args.get("shape", "dims", "0"))
 
 
@@ -137,7 +136,7 @@ def counted(args: Arguments) -> Shape:
 
 
 def spaced(args: Arguments) -> Shape:
-    """Return the shape of `linspace`."""
+    """Return the shape of `linspace`: by default, 50 samples."""
     return (integer(args.get("num")) if args.has("num") else 50,)
 
 
@@ -212,7 +211,7 @@ def stacked(args: Arguments) -> Shape | None:
 
 
 def joined(args: Arguments) -> Shape | None:
-    """Return the shape of concatenated tensors: along one dimension, their sizes are added."""
+    """Return the shape of concatenated tensors: the sum of their sizes along one dimension."""
     parts, axis = _parts(args), _axis(args)
     first = parts[0].shape if parts else None
     if first is None or axis is None or not -len(first) <= axis < len(first):
@@ -418,7 +417,7 @@ def tf_generator(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.append")
 def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate `np.append` with an array or with times."""
+    """Evaluate `np.append` to an array, or to a list of measured times."""
     for value in args.values.values():
         interpreter.gather(value)
     return make(interpreter, name, args, TABLE["np."])

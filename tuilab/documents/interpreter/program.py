@@ -52,7 +52,7 @@ from tuilab.documents.reading.dialect import (
 )
 from tuilab.model.api import ApiTable
 
-# The usual meaning of these names in articles, used in short examples that omit the import.
+# The usual meaning of these names, for short examples in articles, which omit the imports.
 CONVENTIONS: dict[str, Value] = {
     "tf": Api("tf"),
     "np": Api("np"),

@@ -48,8 +48,8 @@ Bindings = dict[tuple[int, str], tuple[Store, Value | None]]
 
 
 class Journal:
-    """Records the names that branches bind. Each branch is undone before the next; at the end, all are
-    joined.
+    """Records the names that each branch binds, and undoes each branch before the next. At the end, merges
+    the bindings of all branches.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Journal:
         store[name] = value
 
     def begin(self) -> None:
-        """Start a branch."""
+        """Start recording a branch."""
         self._open.append([])
 
     def undo(self) -> Bindings:

@@ -31,7 +31,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.documents.words import words
 
-# Errors for a missing name. A `try` that catches one expects that the name may be missing.
+# Errors for a missing name. A `try` that catches one of them expects the name to be missing in some versions.
 MISSING = ("", *words("AttributeError ImportError ModuleNotFoundError NameError Exception BaseException"))
 
 
@@ -45,7 +45,7 @@ def expression(interpreter: Interpreter, node: ast.Expr, scope: Scope) -> Flow:
 
 
 def _exits(node: ast.Expr) -> bool:
-    """Return True if a statement ends the program."""
+    """Return True if the statement is a call that ends the program."""
     name = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""
     return name in ("sys.exit", "exit", "quit", "os._exit")
 
@@ -54,7 +54,7 @@ def _exits(node: ast.Expr) -> bool:
 def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
     value = interpreter.evaluate(node.value, scope)
     if isinstance(node.value, ast.Name) and isinstance(value, Tensor):
-        # Assigning to an item copies the value; it does not bind a name.
+        # Assigning to an item copies the value instead of binding a name.
         items = all(isinstance(target, ast.Subscript) for target in node.targets)
         interpreter.event(
             "bind", node.value.id, node.lineno, {"value": value, **({"item": Known(True)} if items else {})}
@@ -111,7 +111,7 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
 
 
 def _outlives(interpreter: Interpreter, target: ast.expr, scope: Scope) -> bool:
-    """Return True if the target still exists after the function returns: a global, an attribute, an item."""
+    """Return True if the target outlives the function call: a global, an attribute or an item."""
     if isinstance(target, ast.Name):
         return target.id in scope.elsewhere
     return isinstance(target, ast.Attribute | ast.Subscript)
@@ -156,8 +156,8 @@ _VERSIONS = re.compile(
 
 
 def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True if a condition may compare versions. Names in its branches may exist in only one of the
-    versions.
+    """Return True if a condition may compare versions, so that names in its branches may exist in only one
+    version.
     """
     return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
 
@@ -210,7 +210,9 @@ def _asks_for_name(interpreter: Interpreter, test: ast.expr) -> bool:
 
 
 def _looks_up(test: ast.expr) -> tuple[bool, frozenset[str]]:
-    """Return whether an expression reads a version or looks for a name, and the names that it uses."""
+    """Return whether the expression checks a version or the existence of a name, and the names that
+    it uses.
+    """
     asks, names = False, set[str]()
     for part in ast.walk(test):
         if isinstance(part, ast.Name):

@@ -45,7 +45,7 @@ def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Val
     return result
 
 
-# Ways to make tensors whose dtype and shape are certain: as new tensors, from literals, by a cast.
+# Functions that make tensors whose dtype and shape are certain.
 _SURE = ("tf.zeros", "tf.ones", "tf.eye", "tf.random.normal", "tf.random.uniform", "tf.cast")
 _COPIES = ("tf.constant", "tf.convert_to_tensor", "tf.Variable")
 _SURE_ARRAYS = words(
@@ -128,7 +128,7 @@ def _clash(one: Shape, other: Shape) -> bool:
 
 
 def library(values: Sequence[Value]) -> Literal["tf", "np"]:
-    """Return the library that computes the operation: TensorFlow if an operand is a TensorFlow tensor."""
+    """Return the library that computes an operation: TensorFlow if any operand is one of its tensors."""
     found = [v.library for v in values if isinstance(v, Tensor)]
     return "np" if found and "tf" not in found else "tf"
 

@@ -40,7 +40,7 @@ _ASKS = words(
     "list_physical_devices list_logical_devices get_visible_devices is_gpu_available gpu_device_name",
     "is_built_with_cuda is_built_with_gpu_support set_log_device_placement list_local_devices",
 )
-# Keys of get_memory_info()'s result, and the functions that expect a device's name or a device object.
+# Keys of the result of get_memory_info(), and functions that need a device name instead of a device object.
 MEMORY_INFO = ("current", "peak")
 _TAKES_NAME = ("get_memory_info", "reset_memory_stats", "get_memory_usage")
 _TAKES_DEVICE = (
@@ -59,8 +59,8 @@ def device(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: int) -> None:
-    """Record that a call gets the name of a physical device but needs a logical one, which raises a
-    ValueError.
+    """Record an error if the call gets a physical device's name but needs a logical one; TensorFlow raises
+    ValueError for it.
     """
     written = text(given)
     if written is not None and written.startswith("/physical_device:"):
@@ -162,14 +162,14 @@ def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Val
 
 
 def parts_of(value: Value) -> list[Value]:
-    """Return the items of a list, or the value itself."""
+    """Return the items of a list, or a list with only the given value."""
     return list(value.items) if isinstance(value, Listing) else [value]
 
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Interpret each function among the arguments once, with the known facts about the arguments that it
-    will receive.
+    """Interpret each function among the arguments once, with what is known about the arguments that it will
+    receive.
     """
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
@@ -259,7 +259,7 @@ def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.app.run", "absl.app.run")
 def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Interpret the given `main` function, or else that of the module."""
+    """Interpret the given `main` function, or else the module's."""
     given = args.get("main", "0")
     main = given if given != NONE else interpreter.module.find("main")
     if isinstance(main, Function):

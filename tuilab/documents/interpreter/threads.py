@@ -32,7 +32,7 @@ def thread(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("concurrent.futures.as_completed", "concurrent.futures.wait")
 def completed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Yield the results that the code waits for. Their order is unknown."""
+    """Evaluate `as_completed` and similar functions, which yield results in an unknown order."""
     return args.get("fs", "0")
 
 
@@ -77,7 +77,7 @@ def future_method(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 
 def _items(given: Value) -> list[Value]:
-    """Return the items of a tuple that holds arguments."""
+    """Return the items of a tuple of arguments."""
     if isinstance(given, Listing):
         return list(given.items)
     return [] if given == NONE else [Unknown("an argument of a thread", 0)]

@@ -57,7 +57,7 @@ def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _paces(interpreter: Interpreter, args: Arguments) -> None:
-    """Record that the code uses measured times to decide how long to wait."""
+    """Record that measured times determine how long the code waits."""
     for value in args.values.values():
         for number in times_in(value):
             interpreter.trace.regions[number].paces = True
@@ -179,7 +179,7 @@ def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) 
 
 
 def _place(statement: object, line: int) -> None:
-    """Set the line number of all code in a string to that of the string."""
+    """Set the line number of all code inside a string to the string's line."""
     assert isinstance(statement, ast.AST)
     for part in ast.walk(statement):
         if isinstance(part, ast.stmt | ast.expr):

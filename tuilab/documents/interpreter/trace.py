@@ -1,4 +1,4 @@
-"""The trace: the actions that a document's code would perform, in order. Rules and recognisers use it."""
+"""The trace: the actions that a document's code would perform, in order."""
 
 import math
 from dataclasses import dataclass, field
@@ -33,12 +33,12 @@ Kind = Literal[
     "codec",  # compression or decompression, on the host
 ]
 
-# The recorded caller of a function that the document itself does not call.
+# Name of the unknown caller of a function that the document does not call.
 CALLER = "its caller"
 _IDLE = ("sync", "may-wait", "clock", "bind", "print", "config", "query", "node")
-# Events whose time a benchmark may want to measure.
+# Kinds of event whose time a benchmark may measure.
 WORK = tuple(kind for kind in get_args(Kind) if kind not in _IDLE)
-# Events that a GPU executes while the host continues.
+# Kinds of event that a GPU executes while the host continues.
 ASYNCHRONOUS: tuple[Kind, ...] = ("op", "graph", "create", "copy")
 
 
@@ -104,11 +104,11 @@ class Try:
 
 @dataclass(frozen=True)
 class Context:
-    """The context of an event.
+    """The circumstances in which an event happens.
 
     block: number of the example being interpreted. function: the innermost of the document's functions.
-    uncalled: the function is interpreted as if an unknown caller called it. file: the neighbouring module, ""
-    for the document. branches: for each unknown condition, the branch that was taken.
+    uncalled: no code in the document calls the function. file: the neighbouring module, "" for the document.
+    branches: for each unknown condition, the branch that was taken.
     """
 
     block: int = 0
@@ -137,8 +137,8 @@ class Context:
         return self.repeats_inside(0)
 
     def repeats_inside(self, outer: int) -> int | None:
-        """Return the number of times that the loops around the event run it, without the `outer` outermost
-        loops; None if unknown.
+        """Return how many times the loops around the event run it, without the `outer` outermost loops; None
+        if unknown.
         """
         counts = [loop.count for loop in self.loops[outer:]]
         return None if None in counts else math.prod(count or 0 for count in counts)
@@ -239,7 +239,7 @@ class Misfit:
 
 @dataclass
 class Trace:
-    """Everything that the interpreter recorded about a document's code."""
+    """A record of everything that a document's code would do."""
 
     events: list[TraceEvent] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
@@ -250,18 +250,14 @@ class Trace:
     misfits: list[Misfit] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     dated: set[int] = field(default_factory=set)
-    """Clock readings that the code uses for more than a difference: for example, it prints or formats them,
-    or adds to them.
-    """
+    """Clock readings with a use other than a difference, such as printing, formatting or addition."""
     filled: set[int] = field(default_factory=set)
     """Events that make arrays whose items are assigned later."""
     programs: list[int] = field(default_factory=list)
     """Indices of the first events of the examples that are separate programs, in order."""
 
     def inside(self, region: Region) -> list[TraceEvent]:
-        """Return the events between a region's clock readings, limited to the branch in which the region
-        starts.
-        """
+        """Return the events between the region's clock readings, without events in other branches."""
         events, begins = self.events[region.first + 1 : region.last], self.events[region.first].place
         if not begins.branches:
             return events

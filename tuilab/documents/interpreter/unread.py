@@ -25,7 +25,7 @@ _SETS_UP = re.compile(
     r"|display|compile|freeze|quanti[sz]e|prune|export|register|build|make|create|init|configure|add|append|read"
     r"|write|parse|format|record|report|update|preprocess|prepare|normali[sz]e|decode|seed)(?:_|$|(?=[A-Z]))"
 )
-# Calls that wait for the work that they run. A model may be among their arguments.
+# Words in the names of calls that run a model and wait for it. A model may be among their arguments.
 _RUNS = re.compile(
     r"warm|train|fit|predict|infer|evaluat|bench|run|step|forward|generate|test|detect|classif|recogni[sz]"
     r"|segment|transcri|embed|decision_function",
@@ -60,13 +60,13 @@ def assumes_keras(imported: set[str]) -> bool:
 
 
 def makes_model(name: str) -> bool:
-    """Return True if an unknown function or class of that name returns a model."""
+    """Return True if the name of an unknown function or class suggests that it returns a model."""
     root, _, rest = name.partition(".")
     return bool(rest) and root not in _APART and root != "tf" and bool(_MAKES.match(rest.rpartition(".")[2]))
 
 
 def assumed_by(name: str, attribute: str) -> str:
-    """Guess the kind of a value from outside the document, from its name and an attribute; "" if unclear."""
+    """Guess the kind of an undefined variable from its name and an attribute; "" if unclear."""
     if attribute in OF_KERAS:
         return "model"
     if attribute in OF_LITE:
@@ -75,7 +75,7 @@ def assumed_by(name: str, attribute: str) -> str:
 
 
 def is_model(parameter: str) -> bool:
-    """Return True if a parameter with that name is a model."""
+    """Return True if the parameter's name suggests a model."""
     return parameter in _MODELS
 
 
@@ -86,7 +86,7 @@ _TIMER = re.compile(
 
 
 def is_timer(reason: str) -> bool:
-    """Return True if the result of an unknown call is a timer for use with `with`."""
+    """Return True if an unknown call's name suggests that it returns a timer for use with `with`."""
     dotted = callee(reason)
     root, _, word = dotted.rpartition(".")
     return (
@@ -102,12 +102,12 @@ _TIMES = re.compile(
 
 
 def times_functions(name: str) -> bool:
-    """Return True if an unknown decorator with that name times its function."""
+    """Return True if an unknown decorator's name suggests that it times functions."""
     root, _, word = name.rpartition(".")
     return root.partition(".")[0] not in ("pytest", "threading", "sched") and bool(_TIMES.match(word or name))
 
 
-# Effects of functions other than computing with TensorFlow, each with the names that suggest it.
+# Actions of unknown functions other than computing with TensorFlow, each with patterns of names.
 _DOES = {
     "a picture is taken from a camera": r"VideoCapture|camera|webcam",
     "an image is read": r"imread|(?:load|read|open)(?:_(?:img|image)|Im(?:g|age))s?|read_file"
@@ -128,7 +128,7 @@ _DOES = {
     r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
 }
 _CAMERA = RESULT_OF + "cv2.VideoCapture"
-# Effects by full name, for functions whose last word is too common to suggest an effect.
+# Actions of functions by full name, for functions whose last word is too common.
 _DOES_BY_NAME = {
     "an image is read": r"PIL\.Image\.open",
     "a file is read or written": r"open|io\.open|gzip\.open|np\.(?:load|save\w*|fromfile|memmap)"
@@ -145,7 +145,9 @@ _WORDS = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES.items()
 
 
 def set_up(name: str) -> str:
-    """Describe the effect, other than computing, of a function with that name; "" if unclear."""
+    """Describe the action, other than computing, that the name of an unknown function suggests; "" if
+    unclear.
+    """
     dotted = callee(name)
     parts = dotted.split(".")[-2:]
     if name.startswith(RESULT_OF) and not name.startswith(_CAMERA):
@@ -164,7 +166,9 @@ def set_up(name: str) -> str:
 
 
 def callee(name: str) -> str:
-    """Return the dotted name in the record of an unknown call: `the result of cv2.imread` → `cv2.imread`."""
+    """Return the callee's dotted name from the record of an unknown call: `the result of cv2.imread` →
+    `cv2.imread`.
+    """
     return name.removeprefix(RESULT_OF).partition(" ")[0].partition("(")[0]
 
 
@@ -176,7 +180,7 @@ _MODEL_CALLED = re.compile(
 )
 
 
-# Functions that only pass computed data to the host.
+# Functions that only move computed data to the host.
 _GIVES = words("numpy item tolist dates shape")
 # Libraries in which all functions compute with TensorFlow.
 _ON_TENSORFLOW = frozenset(
@@ -185,7 +189,7 @@ _ON_TENSORFLOW = frozenset(
 
 
 def computes(name: str) -> bool:
-    """Return True if an unknown call runs a model, judging by its name."""
+    """Return True if an unknown call's name suggests that it runs a model."""
     word = _last_word(name)
     # A capitalised name is usually a class, so the call only creates an object. If the owner is capitalised
     # too, the name is a method of a class.
@@ -198,22 +202,20 @@ def computes(name: str) -> bool:
 
 
 def runs_what_it_is_given(name: str) -> bool:
-    """Return True if an unknown call runs the model passed to it, judging by the call's name."""
+    """Return True if an unknown call's name suggests that it runs the model passed to it."""
     return runs_tensorflow(name) and bool(_RUNS.search(_last_word(name)))
 
 
 def calls_model(name: str) -> bool:
-    """Return True if an unknown call calls a model or step, and returns its result."""
     return computes(name) and (is_on_tensorflow(name) or bool(_MODEL_CALLED.search(_last_word(name))))
 
 
 def is_on_tensorflow(name: str) -> bool:
-    """Return True if an unknown call belongs to a library that computes with TensorFlow."""
     return callee(name).partition(".")[0] in _ON_TENSORFLOW
 
 
 def _last_word(name: str) -> str:
-    """Return the last word of the callee's name in the record of an unknown call."""
+    """Return the last word of the callee's name in a record of an unknown call."""
     return callee(name).rpartition(".")[2]
 
 

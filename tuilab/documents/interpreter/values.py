@@ -1,4 +1,4 @@
-"""The values that a name may have while code is interpreted symbolically."""
+"""Values of expressions during symbolic interpretation."""
 
 import ast
 from dataclasses import dataclass, field
@@ -91,7 +91,7 @@ class Mapping(Value):
 
 @dataclass(frozen=True, slots=True)
 class Many(Value):
-    """A sequence of values that are all like `element`. count: their number, None if unknown."""
+    """A sequence of values, each equal to `element`. count: their number, None if unknown."""
 
     element: Value
     count: int | None
@@ -250,13 +250,13 @@ class Dataset(Value):
 
     @property
     def line(self) -> int:
-        """Line number of its source."""
+        """Line number of the pipeline's source."""
         return self.steps[0].line
 
 
 @dataclass(eq=False, slots=True)
 class Layer(Value):
-    """A Keras layer: the last part of the class's name, and the arguments by parameter."""
+    """A Keras layer: the last part of its class's dotted name, and its arguments by parameter."""
 
     name: str
     arguments: dict[str, Value]
@@ -287,7 +287,7 @@ class Clock(Value):
 
 @dataclass(frozen=True, slots=True)
 class Elapsed(Value):
-    """A measured time. region: its index among the regions."""
+    """A measured time. region: index of its timed region."""
 
     region: int
 
@@ -330,7 +330,7 @@ NONE = Known(None)
 
 
 def is_number(value: Value | None) -> bool:
-    """Return True for a Python number or bool, known or not."""
+    """Return True if the value is a Python number or bool, even an unknown one."""
     return isinstance(value, Number) or (
         isinstance(value, Known) and isinstance(value.value, int | float | bool)
     )
@@ -347,7 +347,7 @@ def integer(value: Value | None) -> int | None:
 
 
 def text(value: Value | None) -> str | None:
-    """Return the value if it is a constant string."""
+    """Return the value's text if it is a constant string, else None."""
     return value.value if isinstance(value, Known) and isinstance(value.value, str) else None
 
 
@@ -356,14 +356,14 @@ _READ = ("tf", "np", "builtins", "time", "timeit")
 
 
 def truth(value: Value | None) -> bool | None:
-    """Return the truth value; None if unknown."""
+    """Return the value's truth value; None if unknown."""
     match value:
         case Known():
             return bool(value.value)
         case Listing() | Mapping():
             return True if value.items else (None if value.open else False)
         case Api() if value.name.partition(".")[0] not in _READ:
-            # The name may be a setting in an unknown module.
+            # An unknown module's name may be a setting.
             return None
         case Function() | Graph() | Class() | Instance() | Api() | Model() | Dataset():
             return True

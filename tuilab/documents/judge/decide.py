@@ -72,8 +72,8 @@ def _timing(example: Example, region: Region, shown: bool) -> Timing:
 
 
 def _is_shown(example: Example, region: Region) -> bool:
-    """Return True if the code shows the measured time to a reader, instead of only controlling a loop with
-    it.
+    """Return True if the code shows the measured time to a reader. Code may also use it only to control a
+    loop.
     """
     shown = region.told or region.gathered or region.beside or not region.paces
     return bool(shown) and not region.discarded and example.trace.events[region.first].place.traced is None
@@ -95,7 +95,7 @@ def _holds_others(example: Example, region: Region) -> bool:
     begins = trace.events[region.first].place
     if not begins.branches:
         return True
-    # Count only timings that can run within this one, not those on another branch.
+    # Count only timings that may run within this one; timings on other branches may not.
     return any(
         region.first < r.first and r.last <= region.last and trace.events[r.first].place.may_follow(begins)
         for r in trace.regions

@@ -21,8 +21,8 @@ MANY_RUNS = 50_000
 # mean, which is not.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
-# Finds the names of objects that may collect samples: the code adds a time, a benchmark's result or a list to
-# them.
+# Matches the names of objects that may collect samples, because the code adds a time, a benchmark's result or
+# a list to them.
 _GATHERS = re.compile(
     r"(\w+)(?:\.(?:append|extend)\("
     r"[^\n]*(?:time|took|dur|lat|elapsed|perf|clock|end|stop|toc|t1|bench|measure|run|ms\b|-)"
@@ -51,7 +51,7 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
         or (lap and not _is_of_steps(example, region))
     ):
         return None
-    # If the clock starts in a loop and continues after it, earlier iterations may already have run the work.
+    # If the clock starts inside a loop and stops after it, earlier iterations may already have run the work.
     starts_later = len(timing.begins.loops) > len(example.trace.events[region.last].place.loops)
     if starts_later or _is_meant(example, timing, numbered):
         return None
@@ -80,18 +80,18 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     sure = cold or (own and not unclear)
     likely = own and not lap and not example.facts.is_run_by_others(work, region.first)
     likely = likely and (work.kind != "opaque" or example.facts.is_of_tensorflow)
-    # An article may omit earlier runs, but a script or notebook is complete.
+    # An article may omit an earlier run, but a script or notebook is complete.
     whole = example.block.script or example.block.notebook
     made = example.facts.is_created(value)
     likely = likely and (made or (whole and not (isinstance(value, Model) and value.assumed)))
     count = work.place.repeats_inside(len(timing.begins.loops))
     if count is not None and count >= _negligible_from(work):
         return None
-    # A loop around the region takes several samples.
+    # A loop around the timed region takes several samples.
     if any(not loop.unrolled and loop.count != 1 for loop in timing.begins.loops):
         remade = example.facts.is_made_anew(work, region.first)
-        # The first call does no harm if each time is shown, only some times are used, or the statistic is
-        # robust to a slow first sample.
+        # A slow first call does no harm if every time is shown, only some times are used, or the statistic is
+        # robust to it.
         if (is_robust(example.block.code) or region.picked) and not remade:
             return None
         sure = sure and (region.gathered or remade)
@@ -111,7 +111,7 @@ def _is_known(example: Example, region: Region, work: TraceEvent, value: Value |
 
 
 def _negligible_from(work: TraceEvent) -> float:
-    """Return the number of calls at which the overhead of the first one becomes negligible."""
+    """Return the number of calls that make the overhead of the first call negligible."""
     if work.kind == "graph":
         return MANY_RUNS
     if work.kind == "train":
@@ -123,20 +123,20 @@ def _negligible_from(work: TraceEvent) -> float:
 
 
 def _is_own_interpreter(value: Value | None) -> bool:
-    """Return True if a TFLite interpreter that the document creates does the work."""
+    """Return True if the value is a TFLite interpreter that the document creates."""
     return isinstance(value, OpaqueObject) and value.kind == "lite" and "given" not in value.data
 
 
 @lru_cache(maxsize=8)
 def is_robust(code: str) -> bool:
-    """Return True if a slow first sample does not affect the statistics of the samples."""
+    """Return True if the code reduces its samples with a statistic that is robust to a slow first sample."""
     gathers = set(_GATHERS.findall(code))
     cut = any(name in gathers or re.fullmatch(_TIMES, name, re.I) for name in _LEFT_OUT.findall(code))
     return cut or "trim" in code or bool(_ROBUST.search(code) and not _MEAN.search(code))
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
-    """Return True if a time that starts before a loop and ends inside it covers only some of the loop's
+    """Return True if the clock starts before a loop and stops inside it, and covers only some of the loop's
     steps.
     """
     if region.by or region.rate:
@@ -164,7 +164,7 @@ _AS_BEFORE = re.compile(
 )
 
 
-# Words in a label or comment that show that the timing is meant to include first calls.
+# Words in a label or comment that mean the timing includes a first call on purpose.
 _MEANT = re.compile(
     r"\b(?:first|1st|initial) (?:call|run|step|batch|epoch|iteration|time|execution|inference)"
     r"|\bcold[- ](?:start|run|call)|\bcold\b(?! )|\btrac(?:es?|ing)\b|\bcompil(?:es?|ing|ation)\b"
@@ -181,14 +181,14 @@ _ABOVE, _BELOW = 40, 3
 
 
 def means_first_call(words: str) -> bool:
-    """Return True if a label or comment says that a first call is intended."""
+    """Return True if a label or comment says that the timing includes a first call on purpose."""
     return bool(_MEANT.search(words))
 
 
 def _is_meant(example: Example, timing: Timing, numbered: bool) -> bool:
-    """Return True if a first call is intended, or if an unknown call was the warm-up.
+    """Return True if the timing includes a first call on purpose, or if an unknown call was the warm-up.
 
-    A warm-up comment alone is not a warm-up: it counts only if the code after it may be one.
+    A warm-up comment counts only if the code after it may be a warm-up.
     """
     region, called = timing.region, timing.label
     beside = [example.comment(n) for n in range(region.line - 2, min(region.last_line, region.line + 20) + 1)]
@@ -210,14 +210,14 @@ def main_work(events: list[TraceEvent]) -> TraceEvent | None:
         events = [event for event in events if event.name == "sess.run"] or events
     unclear = any(may_run(event) for event in events)
     for kind in ("graph", "train", "op", "host-op", "create"):
-        # If the region also makes an unknown call, an op that ran earlier does not prove that all of the work
-        # did.
+        # An op may have run earlier while the region's unknown call has not, so an op alone does not prove a
+        # warm-up.
         found = [e for e in events if e.kind == kind and is_subject(e)]
         if kind in ("op", "create") and unclear:
             found = [e for e in found if e.name in (SAVED, "tf.keras.Model")]
             if not found:
                 continue
-        # Generated data counts as the work only if the region times nothing else.
+        # Creating data counts as the work only if the region times nothing else.
         if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
             return None
         if found:

@@ -11,13 +11,13 @@ from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import RESULT_OF, integer
 from tuilab.documents.words import words
 
-# Labels for the latency of a single prediction.
+# Words in labels for the latency of a single prediction.
 ANSWER = re.compile(
     r"\b(?:[cg]pus?|latency|infer(?:ence|red|ring)?|predict\w*|detect\w*|fps)\b", re.IGNORECASE
 )
 # Kinds of event that call a model or graph.
 CALLS = ("the model", "tf.keras.Model", SAVED, "predict", "predict_on_batch", "invoke")
-# Words that show that times are compared, not only logged.
+# Words that show that times are compared, and not only logged.
 _BENCHMARK = re.compile(
     r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"
     r"|time_?it|bottleneck|(?:takes?|taking|times) (?:\w+ )?longer?\b"
@@ -31,11 +31,11 @@ _RATE = re.compile(
     re.IGNORECASE,
 )
 _GRADIENTS = words("apply_gradients minimize train_on_batch fit fit_generator train_step")
-# Functions that apply a computed gradient to weights.
+# Functions that apply gradients to weights.
 _CHANGES = words("assign assign_add assign_sub apply_gradients update_weights step")
 
 
-# Optimizers of other libraries, in the records of unknown calls.
+# Optimizers of other libraries, as they appear in records of unknown calls.
 _OPTIMIZERS = tuple(
     RESULT_OF + name for name in ("torch.optim.", "optax.", "jax.example_libraries.optimizers.")
 )
@@ -49,7 +49,8 @@ def trains(events: list[TraceEvent]) -> bool:
     if any(word in _GRADIENTS for word in known):
         return True
     unread = [e.name for e in events if e.kind == "opaque"]
-    # Computing a gradient is not yet training: the code must also apply it, or make unknown calls that may.
+    # Computing a gradient is not training by itself: the code must also apply it, or make an unknown call
+    # that may.
     uses = bool(unread) or any(word in _CHANGES for word in known)
     return ("gradient" in known and uses) or any(name.startswith(_OPTIMIZERS) for name in unread)
 
@@ -58,13 +59,13 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
     """Return True if the region trains or writes something, or if the words near the time are typical of a
     log.
     """
-    # A training loop prints the number of epochs and the loss.
+    # Training loops print the epoch and the loss next to the time.
     is_training = trains(events) or any(
         (e.kind == "graph" or may_run(e)) and _TRAINS.search(e.name) for e in events
     )
     called, function = label(region), example.trace.events[region.first].place.function
-    # A benchmark may be in a function whose name mentions training. If the code trains nothing and collects
-    # the times, ignore the name.
+    # A benchmark may be in a function whose name mentions training. If the code does not train and collects
+    # the times, ignore the function's name.
     called = called if region.gathered and not is_training else f"{called} {function}"
     logged = bool(_LOGS.search(called) or _LOSS.search(example.printed(region)))
     return is_training or logged or any(e.name == "tf.io.TFRecordWriter" for e in events)
@@ -73,7 +74,7 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
 def is_log(
     example: Example, region: Region, events: list[TraceEvent], about_speed: bool, has_counterpart: bool
 ) -> bool:
-    """Return True if a time is only a log entry, because nothing shows that speed matters."""
+    """Return True if a time is only a log entry: nothing in the example shows that speed matters."""
     if _is_placed(events) or _RATE.search(example.printed(region)) or has_counterpart:
         return False
     return any(is_long(e) for e in events) or not about_speed
@@ -85,13 +86,13 @@ def _is_placed(events: list[TraceEvent]) -> bool:
     return 2 * sum(work) > len(work)
 
 
-# Words in a pair of labels that compare ways to do the same thing.
+# Words that distinguish two ways to do the same thing in a pair of labels.
 _CONTRAST = re.compile(
     r"\b(?:with(?:out)?|[cgt]pus?|eager\w*|graph|xla|jit|no|non|plain|default|baseline|optimi[sz]ed|cached?"
     r"|prefetch\w*|fp?(?:16|32)|float(?:16|32)|mixed|original|tf|keras|torch|pytorch|numpy|jax)\b",
     re.IGNORECASE,
 )
-# Words in labels that do not describe the timed work, and words for parts and laps of one program.
+# Words in labels that do not describe the timed work, or that name parts and laps of one program.
 _FILLING = frozenset(
     words("time times took taken takes elapsed in the is of for on a an to s sec secs second seconds ms")
 )
@@ -108,20 +109,20 @@ _TOLD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 
 
 def label(region: Region) -> str:
-    """Return the words printed with a time, and the name to which it is bound."""
+    """Return the words printed with a region's time, and the name to which the time is bound."""
     return " ".join((region.name.replace("_", " "), *(words for _, words in region.told)))
 
 
 def counterpart(example: Example, region: Region) -> Region | None:
-    """Return a timing that this one is compared with: in a ratio, on one printed line, in a table, or by
-    similar labels. None if there is none.
+    """Return a timing with which the example compares this one: in a ratio, on one printed line, in a table,
+    or by similar labels. None if there is none.
 
     Two training runs count as compared if their labels are similar but name different methods, models or
     sizes.
     """
     regions = example.trace.regions
     own = example.trace.inside(region)
-    # Times of one program's parts are often printed together too. That is a comparison only if the work is
+    # Programs often print the times of their parts together. Such times are compared only if their work is
     # equal.
     for number in region.beside:
         other = example.trace.inside(regions[number])
@@ -180,14 +181,14 @@ def is_about_speed(example: Example, region: Region) -> bool:
 
 
 _JOINS = re.compile(r"[_.-]")
-# Number of lines at the start of a script, and the pattern for their comments and strings.
+# Number of lines at the start of a script in which to look for comments and strings, and their pattern.
 _HEAD = 12
 _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 
 def compares(example: Example, region: Region, events: list[TraceEvent], about_speed: bool) -> bool:
-    """Return True if a figure is meant for comparison: it is collected or divided, is a rate, or is described
-    as speed.
+    """Return True if the time is meant for comparison: it is collected or divided, is a rate, or a text
+    describes it as a speed.
     """
     if region.gathered or region.divided or region.rate or region.via != "clock" or about_speed:
         return True
@@ -203,7 +204,7 @@ _NAMED = re.compile(r"\b[cg]pus?\b", re.IGNORECASE)
 
 
 def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
-    """Return True if the code does not use the result of the timed call, so that only its time matters."""
+    """Return True if the code ignores the result of the timed call, so that only its time matters."""
     for event in events:
         computes = event.kind in ("graph", "op") or event.name in CALLS
         if not computes or event.place.traced is not None or not example.holds(event.line):
@@ -213,8 +214,8 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
             continue
         name = match["name"]
         if name is None or name == "_":
-            # If the code drops the result of a prediction, it predicts only for the time. Training is useful
-            # without a result.
+            # A prediction whose result is ignored runs only for its time. Training is useful without a
+            # result.
             return event.name in ("predict", "predict_on_batch") or match["last"] == "predict" or name == "_"
         if example.block.cell == 0:
             used, bound = _names(example.block.code)

@@ -12,7 +12,7 @@ _WHOLE_NUMBERS = ("int32", "int64", "int16", "int8", "uint8", "uint16")
 
 
 def unfinished(example: Example, events: Iterable[TraceEvent]) -> tuple[TraceEvent, ...]:
-    """Return the device work for which the code does not wait. Ignores waits in other branches."""
+    """Return the device work whose result the code does not wait for. Ignores waits in other branches."""
     waiting: list[TraceEvent] = []
     for event in events:
         if event.kind in ASYNCHRONOUS and event.place.traced is None and not runs_on_cpu(example, event):
@@ -25,7 +25,8 @@ def unfinished(example: Example, events: Iterable[TraceEvent]) -> tuple[TraceEve
 
 def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     """Return True if the op can only run on the CPU, where eager ops finish before their call returns."""
-    # No integer matrix product has a GPU kernel. Of the other ops, only those on int32 stay on the host.
+    # There is no GPU kernel for an integer matrix product. Among other ops, only those on int32 run on the
+    # host.
     of_whole = event.kind in ("graph", "create") or event.name == "tf.matmul"
     kinds = _WHOLE_NUMBERS if event.name == "tf.matmul" else _WHOLE_NUMBERS[:1]
     tensors = [v for v in (event.result, *event.arguments.values()) if isinstance(v, Tensor)]

@@ -38,7 +38,7 @@ def presets(
     findings: Sequence[Finding],
     preview: bool = True,
 ) -> list[Preset]:
-    """Return a preset for each workload of an example. Presets are named after the document.
+    """Return a preset, named after the document, for each workload of an example.
 
     preview: include the claims in the document's prose.
     """

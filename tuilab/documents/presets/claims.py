@@ -12,7 +12,7 @@ from tuilab.model.sanitize import sanitize_line
 MARK = "Read by machine: "
 MOST_CLAIMS = 3
 MARGIN, INPUT_SHARE, COPY_SHARE = 1.5, 0.2, 0.5
-# Number of lines before and after the code in which prose counts as near it.
+# Number of lines of prose before and after the code in which claims are searched.
 BEFORE, AFTER = 2, 12
 
 _FLAGS = re.IGNORECASE
@@ -20,7 +20,7 @@ _WIDE = re.compile(
     r"\b(?:significant\w*|substantial\w*|dramatic\w*|much|far|vastly|wide|considerabl\w*)\b", _FLAGS
 )
 _QUICK = r"(?:faster|quicker|outperform\w*|beats?|wins?|ahead of|improvement over|speed-?up over)"
-# A dot inside a name, as in `tf.matmul`, does not end a sentence.
+# A dot inside a name such as `tf.matmul` does not end a sentence.
 _GAP = r"(?:[^.;]|\.(?=\w)){0,90}?"
 _CPU_WINS = (
     re.compile(rf"\bcpu\b{_GAP}\b{_QUICK}\b{_GAP}\bgpu\b", _FLAGS),
@@ -92,9 +92,7 @@ def claims(example: Example, workload: str) -> tuple[Claim, ...]:
 
 
 def _factor(sentence: str) -> float:
-    """Return the factor by which, according to the sentence, one side is faster; 1 if it gives no lower
-    limit.
-    """
+    """Return the factor by which the sentence says that one side is faster; 1 if it gives no lower limit."""
     if _AT_MOST.search(sentence):
         return 1.0
     found = [m["number"] or m["twice"] for m in _TIMES.finditer(sentence)]

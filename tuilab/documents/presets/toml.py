@@ -9,12 +9,12 @@ import tomli_w
 from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
 
-# The name and location of the file replace these fields.
+# Fields that a file's name and location determine.
 _NOT_WRITTEN = ("name", "file")
 
 
 def dumps(preset: Preset) -> str:
-    """Return the preset as TOML. `catalogue` reads it back as the same preset."""
+    """Return the preset as TOML. Reading the TOML returns an equal preset."""
     data = {key: value for key, value in _plain(preset).items() if key not in _NOT_WRITTEN}
     return tomli_w.dumps(data, multiline_strings=True)
 
@@ -28,7 +28,7 @@ def write(preset: Preset, folder: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    """Convert structs to dicts without default values, because TOML has no null."""
+    """Convert structs to dicts, without fields that have their default, because TOML has no null."""
     if isinstance(value, msgspec.Struct):
         info = type(value).__struct_config__
         out: dict[str, Any] = {}

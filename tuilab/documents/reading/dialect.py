@@ -51,7 +51,7 @@ def plain(code: str) -> Plain:
     if session:
         lines = _without_prompts(lines)
     if not session and any("%" in line and _MAGIC.match(line) for line in lines) and is_whole(lines):
-        # The code parses as Python, so the line that looks like a magic is inside a string.
+        # The code parses as Python, so any line that looks like a magic is inside a string.
         return Plain(tuple(lines))
     magics: list[tuple[int, str]] = []
     cell, out = "", list[str]()
@@ -88,7 +88,7 @@ def _statement(name: str, rest: str) -> str:
     if word == TIMEIT and _is_once(rest):
         word = TIMEIT_ONCE
     if body.endswith(":"):
-        # The lines after this one do not belong to the magic.
+        # Only the code on the magic's own line belongs to it.
         return body
     return f"with {word}: {'pass' if not body or body.startswith('#') else body}"
 
@@ -103,9 +103,9 @@ _ONE_RUN, _ONE_LOOP = re.compile(r"-r\s*1\b"), re.compile(r"-n\s*1\b")
 
 
 def is_session(lines: list[str]) -> bool:
-    """Return True for an interpreter session.
+    """Return True if the lines are an interpreter session.
 
-    Its first line has a prompt, or a later line has one and the lines are not valid Python.
+    The first line has a prompt, or a later line has one and the lines are not valid Python.
     """
     first = next((line for line in lines if line.strip()), "")
     if _PROMPT.match(first) and not first.lstrip().startswith("..."):
@@ -118,7 +118,7 @@ def is_session(lines: list[str]) -> bool:
 
 
 def is_whole(lines: list[str]) -> bool:
-    """Return True if the lines are valid Python as they are."""
+    """Return True if the lines are valid Python without conversion."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -7,7 +7,7 @@ MOST_EXAMPLES, MOST_CODE = 1_000, 400_000
 
 
 class Passage(msgspec.Struct, frozen=True):
-    """A line of prose."""
+    """A line of prose in a document."""
 
     line: int
     """Line number in the document, from 1."""
@@ -25,7 +25,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     """Line number of its first line of code, from 1."""
     code: str
-    """The code as in the document, dedented."""
+    """The code without its common indentation."""
     before: tuple[Passage, ...] = ()
     """The prose that introduces the code."""
     after: tuple[Passage, ...] = ()
@@ -39,7 +39,6 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def last_line(self) -> int:
-        """Line number of the last line of code."""
         return self.line + max(0, self.code.rstrip("\n").count("\n"))
 
 

@@ -63,7 +63,7 @@ def _fenced_piece(lines: Sequence[str], at: int, fence: "re.Match[str]") -> Code
     index = at + 1
     while index < len(lines) and not closer.match(lines[index]):
         again = _OPEN.match(lines[index])
-        # The closing fence is missing: a closing fence names no language, but this one does.
+        # A fence that names a language opens a new block, so the closing fence of this one is missing.
         if again and language(again["info"]) and again["fence"][0] == mark[0] and len(again["fence"]) >= 3:
             return _piece(lines, at, index - 1, index, fence["info"])
         index += 1

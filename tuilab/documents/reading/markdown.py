@@ -16,7 +16,7 @@ from tuilab.documents.words import words
 from tuilab.model.sanitize import sanitize_line
 
 PYTHON = words("python py python2 python3 py3 ipython ipython3 pycon python-repl jupyter")
-# Fence labels that name no language, or only mark the content as code.
+# Fence labels that name no language.
 UNSAID = ("", "code", "text", "txt", "plaintext", "pre")
 # Fence labels for notebooks in Markdown.
 _CELLS = re.compile(r"\.input\b|code-cell|\{code\}")
@@ -53,8 +53,8 @@ def read_markdown(text: str) -> Document:
 
 
 def _holds_python(piece: CodePiece) -> bool:
-    """Return whether a piece is Python: judging by the fence's language, or else by whether its lines parse
-    and do something.
+    """Return True if the fence names Python, or if it names no language and the lines parse and do
+    something.
     """
     if not any(line.strip() for line in piece.lines):
         return False
@@ -76,7 +76,9 @@ def _code(piece: CodePiece) -> str:
 
 
 def _dedent(lines: Sequence[str]) -> str:
-    """Remove the common margin. If the first line is still indented, remove its margin from all lines."""
+    """Remove the common indentation. If the first line is still indented, remove its indentation from all
+    lines.
+    """
     text = "\n".join(line.expandtabs(4) if "\t" in line[:40] else line for line in lines)
     dedented = textwrap.dedent(text)
     first = next((line for line in dedented.split("\n") if line.strip()), "")

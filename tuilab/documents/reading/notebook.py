@@ -17,7 +17,6 @@ class _Cell(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        """The cell's lines, joined."""
         found = self.source or self.input
         return found if isinstance(found, str) else "".join(found)
 

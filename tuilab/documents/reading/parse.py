@@ -1,4 +1,4 @@
-"""Parses Python that may be broken. Compiles and runs nothing."""
+"""Parses code that may not be valid Python. Never compiles or runs it."""
 
 import ast
 import re
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 MOST_NOTES = 20
 NOT_PYTHON = "not Python"
-# For a syntax error, Python shows a line from the file with this name, so such a file must not exist.
+# Python shows the source line of a syntax error from the file with this name, so no such file may exist.
 NOWHERE = "/dev/null/document"
-# A word or symbol; each yields about two nodes in the syntax tree.
+# Matches a word or symbol. On average, each yields about two nodes in the syntax tree.
 _WORD = re.compile(r"\w+|[^\w\s]")
 _CONTINUES = re.compile(r"^(?:[\s)\]}#]|$|else\b|elif\b|except\b|finally\b|case\b)")
 
 
 @dataclass
 class Parsed:
-    """Statements with the document's line numbers, and the lines that are not Python, with the reason.
+    """Statements with the document's line numbers, and the lines that are not Python, with reasons.
 
     size: approximate number of nodes. yields: some statements may contain a generator.
     """
@@ -49,7 +49,7 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
             if len(out.broken) < MOST_NOTES:
                 out.broken.append((first_line + start + min(offset, len(chunk) - 1), reason))
             mended = _without_line(chunk, offset)
-            # If the result is only `pass` statements, nothing else in the chunk could be read.
+            # A chunk that becomes only `pass` statements contained nothing readable.
             if mended is None or all(isinstance(left, ast.Pass) for left in mended.body):
                 continue
             part = mended
@@ -59,14 +59,13 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
 
 
 _CATCHES = re.compile(r"^(\s*except [\w. ()]{1,80}(?:, ?[\w.]{1,40}\))?), ?(\w+)\s*:")
-# Maximum number of characters in a line that is converted.
+# Maximum length in characters of a line that is converted from Python 2.
 _LONGEST = 400
 
 
 def _convert_python_2(lines: Sequence[str]) -> "list[str] | None":
-    """Return the lines with print statements and except clauses converted to Python 3.
-
-    None if something else in them is Python 2.
+    """Return the lines with print statements and except clauses converted to Python 3; None if other Python 2
+    syntax remains.
     """
     out = [_modern(line) if len(line) <= _LONGEST else line for line in lines]
     return out if out != list(lines) and isinstance(_tree("\n".join(out)), ast.Module) else None
