@@ -124,17 +124,15 @@ class Demo:
 
     @property
     def last(self) -> bool:
-        """True for the last step."""
         return self.at == len(self.steps) - 1
 
     def enter(self, at: int) -> None:
-        """Start a step."""
         self.at = min(len(self.steps) - 1, max(0, at))
         self.stage, self.guess, self.verdict, self.reason, self.left_s = "guess", "", None, "", GUESS_S
 
     def choose(self, number: int) -> bool:
-        """Record the guess with this number; return False if there is no such guess or it is too late to
-        guess.
+        """Record the guess with this number. Return False if there is no such guess, or if the stage for
+        guessing is over.
         """
         if self.stage != "guess" or not 1 <= number <= len(GUESSES):
             return False
@@ -161,7 +159,7 @@ class Demo:
         self.stage = "summary"
 
     def tick(self) -> bool:
-        """Count down a second; return whether it is time to continue."""
+        """Count down by one second. Return True if it is time to continue."""
         if self.paused or self.stage in ("measure", "summary"):
             return False
         self.left_s -= 1
@@ -224,7 +222,7 @@ def update_steps(
 
 
 def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None = None) -> bool:
-    """Return whether a short run on this machine can confirm or refute the preset's first claim."""
+    """Return True if a short run on this machine can confirm or refute the preset's first claim."""
     claim = preset.claims[0]
     if known is not None:
         return GUESSED[known] != GUESSES[2]
@@ -233,7 +231,7 @@ def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None
 
 
 def needs_gpu(claim: Claim) -> bool:
-    """Return whether judging the claim needs a GPU."""
+    """Return True if the claim can be judged only with a GPU."""
     patterns = (getattr(claim.when, name, None) for name in ("a", "b", "arms"))
     return claim.gpu or any("GPU" in (getattr(p, "device", None) or "") for p in patterns)
 
@@ -245,7 +243,7 @@ def begin(lab: "Lab", demo: Demo, at: int) -> None:
 
 
 def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
-    """Return whether this event ended the step's run; if so, report the verdict."""
+    """Return True if this event ended the step's run. If so, also compare the guess with its verdict."""
     if demo.stage != "measure" or not isinstance(event, Finished) or event.run != lab.state.shown.run:
         return False
     result = lab.state.result()

@@ -9,7 +9,7 @@ from tuilab.model.telemetry import CpuSample, DeviceSample, GpuProcess, GpuSampl
 
 UNKNOWN = "not reported"
 MOST_LISTED = 8
-"""Maximum processes listed per GPU."""
+"""Maximum number of processes listed per GPU."""
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,6 @@ class Painter:
         self._closed = False
 
     def close(self) -> None:
-        """Stop drawing."""
         self._closed = True
         self._unsubscribe()
         for handle in (self._due, self._tick, self._answer, self._late):

@@ -41,7 +41,7 @@ class Group:
         return text + (f": {self.reason}" if self.reason else "")
 
     def has(self, row: PlacementRow) -> bool:
-        """Return whether a row belongs to the group."""
+        """Return True if the row belongs to the group."""
         return (row.kind, _where(row.kind, row.device, row.to), row.reason) == (
             self.kind,
             self.device,
@@ -65,7 +65,7 @@ class LayerGroup:
         return f"{self.layer}: " + ", ".join(where)
 
     def has(self, row: PlacementRow) -> bool:
-        """Return whether a row belongs to the group."""
+        """Return True if the row belongs to the layer."""
         return row.layer == self.layer
 
 

@@ -138,7 +138,6 @@ def name(entry: Entry) -> str:
 
 
 def tags(entry: Entry) -> str:
-    """Return the tags, such as `#nightly #driver-570`."""
     return " ".join(f"#{tag}" for tag in entry.line.tags)
 
 

@@ -226,7 +226,7 @@ def _known_of(state: RunState, arm: ArmState, left: Sequence[int]) -> list[int]:
 
 
 def _from_now(each: Sequence[float], on_this_s: float) -> float:
-    """Return the seconds that these sizes still take; the first is partly done."""
+    """Return the remaining seconds for these sizes. The first size is already in progress."""
     return max(0.0, each[0] - on_this_s) + math.fsum(each[1:])
 
 

@@ -49,7 +49,6 @@ class Profiling:
 
     @property
     def label(self) -> str:
-        """The selected arm's label; "" for none."""
         known = self._lab.state.shown.arms.get(self.arm)
         return known.label if known else ""
 
@@ -140,7 +139,7 @@ class Profiling:
         return "No arm of this run can be profiled."
 
     def _arms(self) -> list[str]:
-        """Return the arms that ran."""
+        """Return the ids of the arms that ran."""
         arms = self._lab.state.shown.arms
         return [arm for arm, known in arms.items() if known.status in (None, "ok") and known.cells]
 

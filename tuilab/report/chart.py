@@ -21,7 +21,7 @@ distinct.
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
 ROUND, BLOCK = "round: every arm timed once, in turn", "block: a few calls timed together"
-"""Descriptions of what the x axis counts."""
+"""The units on the x axis, with their definitions."""
 PLAIN = PlotAxis()
 
 
@@ -155,7 +155,7 @@ def _sample_series(arm: str, known: ArmState, cell: ArmSamples, result: ArmResul
 
 
 def _missing(known: ArmState, cell: ArmSamples) -> str:
-    """Return why an arm has no samples; "" if it has samples or is still going to be measured."""
+    """Return why an arm has no samples; "" if it has samples or will still be measured."""
     return str(known.status) if not cell.samples and known.status not in (None, "ok") else ""
 
 
@@ -183,7 +183,7 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return whether x and y belong to the series that this object thins. They may have new points."""
+        """Return True if x and y belong to the thinned series. They may have grown."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:

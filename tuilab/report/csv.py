@@ -14,7 +14,6 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def samples(state: RunState) -> str:
-    """Return the CSV text of all `rows`."""
     return "".join(rows(state))
 
 

@@ -23,7 +23,6 @@ MOST_ROWS = 400
 
 
 def page(result: RunResult, state: RunState) -> str:
-    """Return the whole HTML page."""
     title = result.preset or result.scenario.workload
     body = [f"<h1>{escape(title)}</h1>", f'<p class="answer">{escape(result.answer)}</p>']
     if line := doubtful_line(result):

@@ -53,7 +53,6 @@ def cells(row: Row) -> list[str]:
 
 
 def fastest(summary: MachineSummary) -> str:
-    """Return the label of the machine's fastest arm."""
     return summary.best.label if summary.best else ""
 
 

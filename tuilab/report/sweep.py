@@ -41,7 +41,7 @@ def sweep_chart(result: RunResult) -> Chart:
 
 
 def in_powers_of_two(sizes: Iterable[float]) -> bool:
-    """Return whether all sizes are powers of two."""
+    """Return True if all sizes are powers of two."""
     return all(size >= 1 and int(size) & (int(size) - 1) == 0 for size in sizes)
 
 

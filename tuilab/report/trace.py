@@ -32,7 +32,6 @@ def trace(profile: Profile) -> dict[str, Any]:
 
 
 def trace_json(profile: Profile) -> bytes:
-    """Return the JSON of `trace` as bytes."""
     return json.dumps(trace(profile), ensure_ascii=True, separators=(",", ":")).encode()
 
 

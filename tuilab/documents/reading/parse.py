@@ -100,7 +100,9 @@ def _acts(statement: ast.stmt) -> bool:
 
 
 def _tree(code: str) -> "ast.Module | tuple[int, str]":
-    """Return the tree, or the 0-based number of the broken line with the reason."""
+    """Return the syntax tree; if the code does not parse, the 0-based number of the broken line and the
+    reason.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -112,7 +114,7 @@ def _tree(code: str) -> "ast.Module | tuple[int, str]":
 
 
 def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":
-    """Return the tree of the chunk with the broken line blanked, if it then parses."""
+    """Return the chunk's syntax tree with the broken line blanked; None if it still does not parse."""
     if len(chunk) < 2 or not 0 <= offset < len(chunk):
         return None
     indent = chunk[offset][: len(chunk[offset]) - len(chunk[offset].lstrip())]

@@ -66,9 +66,9 @@ def _unreadable(text: str, expected: str) -> Document:
 
 
 def _first_lines(text: str) -> tuple[str, bool]:
-    """Return the first lines of the text, and True if there are no more.
+    """Return the first lines of the text, and True if they are all of the text.
 
-    The number is limited because even empty lines take time.
+    The number of lines is limited because even empty lines take time.
     """
     if text.count("\n") < MOST_LINES:
         return text, True

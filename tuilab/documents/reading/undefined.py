@@ -121,7 +121,7 @@ def _is_dead(node: ast.AST, off: set[str]) -> bool:
 
 
 def _switched_off(tree: ast.Module) -> set[str]:
-    """Return names bound once, to a false constant."""
+    """Return the names that are bound only once, to a false constant."""
     stores = Counter(
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
@@ -141,7 +141,7 @@ def _nodes(value: object) -> Sequence[ast.AST]:
 
 
 def _expects(node: ast.AST) -> bool:
-    """Return True if a `try` catches the error for a missing name."""
+    """Return True if the `try` statement catches the error for a missing name."""
     if not isinstance(node, ast.Try):
         return False
     types = [handler.type for handler in node.handlers]

@@ -34,7 +34,7 @@ _TOY, _SMALLEST = 128**3, 8**3
 
 
 def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
-    """Return True if the example is meant to measure the product."""
+    """Return True if the example measures the product, instead of only showing its syntax."""
     m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     scoped = bool(event.place.devices) and event.place.traced is None
@@ -86,7 +86,7 @@ def chains(example: Example) -> Iterator[Result]:
             if isinstance(operand, Tensor) and operand.shape is not None and operand.dtype is not None:
                 groups.setdefault((operand.shape, operand.dtype), []).append(event)
         for (shape, dtype), events in groups.items():
-            # Counting is not elementwise work.
+            # An op on one element is a counter, not elementwise work.
             if elements(shape) == 1:
                 continue
             yield from _chain(example, region, shape, dtype, events)

@@ -36,7 +36,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Gap:
-    """A part for which there is no preset, with its line and the reason."""
+    """A part of the document for which there is no preset, with its line and the reason."""
 
     line: int
     reason: str

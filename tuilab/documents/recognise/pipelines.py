@@ -71,7 +71,7 @@ def _from_dataset(example: Example, event: TraceEvent, dataset: Dataset, trained
     if trained or model is not None:
         yield from _training(example, event, pipeline, model)
     elif example.placeholder(event.line):
-        # A comment says that an unnamed model is trained here. The workload uses its own model instead.
+        # A comment says that an unnamed model is trained here, so use the workload's own model.
         yield Found("training", dict(pipeline.parameters), event.line, set(pipeline.lines))
     if mapped or not trained:
         yield Found("input_pipeline", dict(pipeline.parameters), event.line, set(pipeline.lines))
@@ -289,7 +289,9 @@ def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> It
 
 
 def _filters(example: Example, model: Value | None, line: int) -> tuple[int | None, list[Gap]]:
-    """Return the number of filters in the model's convolution, the only parameter of the workload's model."""
+    """Return the number of filters in the model's first convolution, the only parameter of the workload's
+    model, and a gap if the model differs from the workload's.
+    """
     layers = [v for v in model.layers if isinstance(v, Layer)] if isinstance(model, Model) else []
     if isinstance(model, Instance):
         layers = [v for v in model.attributes.values() if isinstance(v, Layer)]

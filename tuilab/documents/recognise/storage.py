@@ -17,7 +17,7 @@ _DECODES = ("tf.io.decode_compressed", "tf.io.decompress", "zlib.decompress", "g
 
 
 def size_of(tensor: Tensor) -> int | None:
-    """Return the size of a tensor in bytes; None if unknown."""
+    """Return the size of the tensor in bytes; None if its shape or dtype is unknown."""
     count, item = elements(tensor.shape), item_bytes(tensor.dtype)
     return None if count is None or item is None else count * item
 

@@ -19,7 +19,7 @@ from tuilab.documents.rules.regions import makes_data
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
 
-# Up to this number of elements, the time of an eager op is only its dispatch.
+# Maximum number of elements for which an eager op's time is only its dispatch.
 _SMALL = 4_096
 _COMPUTES = ("op", "graph", "train", "host-op")
 _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
@@ -90,7 +90,7 @@ def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
 
 
 def _bare(region: Region) -> str:
-    """Return a time's label without the name of a device."""
+    """Return a time's label without the device's name."""
     return _DEVICES.sub("_", region.name)
 
 

@@ -724,7 +724,7 @@ def _measures(event: TraceEvent) -> bool:
 
 
 def callbacks(event: TraceEvent) -> list[str]:
-    """Return the known classes of a training call's callbacks."""
+    """Return the class names of a training call's callbacks, as far as they are known."""
     given = event.arguments.get("callbacks")
     items = given.items if isinstance(given, Listing) else [given]
     return [str(x.data).rpartition(".")[2] for x in items if isinstance(x, OpaqueObject)]

@@ -27,7 +27,7 @@ def suppressed(example: Example, code: str, line: int) -> bool:
 
 
 def ignored(lines: Sequence[str], block: Block) -> frozenset[str]:
-    """Return the codes that the comments above a block suppress for the block; `*` for all."""
+    """Return the codes that the comments above a block suppress in it; `*` for all."""
     return frozenset(_above(lines, block))
 
 
