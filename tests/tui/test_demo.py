@@ -95,6 +95,10 @@ def test_the_shared_page_repeats_the_doubts_that_the_lab_shows():
     claims = (Verdict("c", "confirmed", "2×"),)
     demo.tell(msgspec.structs.replace(run_result(), claims=claims, confidence=sure))
     assert "2× ⚠ busy processors" in html(d.page(demo, None, ""))
+    demo.tell(
+        msgspec.structs.replace(run_result(), claims=(Verdict("c", "untestable", "no GPU"),), confidence=sure)
+    )
+    assert "⚠" not in html(d.page(demo, None, ""))
 
 
 def test_another_claim_that_decides_the_mark_is_named():

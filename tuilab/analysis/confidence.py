@@ -110,7 +110,7 @@ def _badge(
     parts = list(reasons[:MOST_NAMED])
     if not precise and wanted is not None:
         if reached is None:
-            parts.append(f"no interval: too few samples ({plural(lacking, 'arm')})")
+            parts.append(f"too few samples ({plural(lacking, 'arm')})")
         elif percent(reached) == percent(wanted):
             parts.append(f"just over ± {percent(wanted)}")
         else:

@@ -64,7 +64,7 @@ class Checker:
             found = verdicts.get(statement.text)
             if statement.preset == name and found is not None:
                 statement.verdict = found.verdict
-                statement.evidence = with_doubts(found.evidence, result)
+                statement.evidence = with_doubts(found, result)
                 statement.emulated, statement.run = found.emulated, result.run
 
     def stop(self) -> None:

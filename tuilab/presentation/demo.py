@@ -151,7 +151,7 @@ class Demo:
                 self.reason = (
                     f"Another claim of this preset is {marked}, as its mark shows. {self.reason}".strip()
                 )
-            evidence = with_doubts(self.verdict.evidence, result)
+            evidence = with_doubts(self.verdict, result)
             self.outcomes[self.at] = Outcome(self.preset, self.guess, self.verdict, result.run, evidence)
 
     def sum_up(self) -> None:

@@ -5,7 +5,7 @@ from html import escape
 
 import msgspec
 
-from tuilab.model.claims import VerdictWord
+from tuilab.model.claims import Verdict, VerdictWord
 from tuilab.model.machine import Machine
 from tuilab.model.result import RunResult
 from tuilab.model.scenario import BudgetName
@@ -74,9 +74,13 @@ class FactCheck(msgspec.Struct, kw_only=True):
         return f"{sentence}; {untestable} untestable here" if untestable else sentence
 
 
-def with_doubts(evidence: str, result: RunResult) -> str:
-    """Return the evidence with the run's doubts, such as a busy host, which a shared page must not omit."""
-    return " ".join(filter(None, [evidence, doubtful_line(result)]))
+def with_doubts(verdict: Verdict, result: RunResult) -> str:
+    """Return the evidence with the run's doubts, such as a busy host, which a shared page must not omit.
+
+    No figure decides an untestable claim, so it has no doubts.
+    """
+    doubts = doubtful_line(result) if verdict.verdict != "untestable" else ""
+    return " ".join(filter(None, [verdict.evidence, doubts]))
 
 
 def stamp(check: FactCheck) -> str:
