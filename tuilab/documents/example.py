@@ -67,7 +67,6 @@ class Example:
 
     @cached_property
     def source(self) -> list[str]:
-        """Return the lines of code in the block."""
         return self.block.code.split("\n")
 
     def holds(self, line: int) -> bool:
@@ -99,7 +98,6 @@ class Example:
         return match[1].strip() if match else ""
 
     def uncommented(self, line: int) -> str:
-        """Return that line of code without its comment."""
         return _COMMENT.sub("", self.text(line)[:2_000])
 
     @cached_property

@@ -154,7 +154,6 @@ class Facts:
 
     @cached_property
     def hides_gpu(self) -> bool:
-        """True if any example hides the GPU from TensorFlow."""
         for event in self._trace.events:
             if event.kind == "config" and event.name in _HIDES:
                 given = event.arguments.get("devices", event.arguments.get("0"))
@@ -322,7 +321,6 @@ class Facts:
 
     @cached_property
     def _layers_run(self) -> dict[int, int]:
-        """For each layer, the event that first runs it."""
         found: dict[int, int] = {}
         for event in self._trace.events:
             if isinstance(event.arguments.get("self"), Layer):
@@ -485,13 +483,11 @@ class Facts:
 
 
 def _numbers(event: TraceEvent) -> dict[str, float]:
-    """Return the Python numbers that are passed to a graph, by parameter."""
     known = {n: v.value for n, v in event.arguments.items() if isinstance(v, Known)}
     return {n: v for n, v in known.items() if isinstance(v, int | float) and not isinstance(v, bool)}
 
 
 def _is_strict(event: TraceEvent) -> bool:
-    """Return True if the event forbids soft placement."""
     return event.name == _STRICT and truth(event.arguments.get("enabled", Known(True))) is False
 
 

@@ -102,12 +102,10 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def presets(self) -> tuple[Preset, ...]:
-        """The presets of all examples, in order."""
         return tuple(preset for example in self.examples for preset in example.presets)
 
     @cached_property
     def findings(self) -> dict[int, tuple[Finding, ...]]:
-        """All findings, by line."""
         out: dict[int, list[Finding]] = {}
         for example in self.examples:
             for finding in example.findings:

@@ -2,5 +2,4 @@
 
 
 def words(*lines: str) -> tuple[str, ...]:
-    """Return the words in the lines."""
     return tuple(word for line in lines for word in line.split())

@@ -36,7 +36,6 @@ def job_of(request: Measure, point: Point) -> Job:
 
 
 def common_devices(machines: Sequence[Machine]) -> list[str]:
-    """Return the names of the devices that every machine has."""
     names = [[device.name for device in machine.devices] for machine in machines]
     return [name for name in (names[0] if names else []) if all(name in some for some in names)]
 

@@ -73,7 +73,6 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """True if the guess matches the verdict."""
         return self.guess == GUESSED[self.verdict.verdict]
 
     @property
@@ -109,17 +108,14 @@ class Demo:
 
     @property
     def right(self) -> int:
-        """Number of right guesses."""
         return sum(each.scored and each.right for each in self.outcomes.values())
 
     @property
     def asked(self) -> int:
-        """Number of guesses that count."""
         return sum(each.scored for each in self.outcomes.values())
 
     @property
     def preset(self) -> Preset:
-        """The preset of the current step."""
         return self.steps[self.at]
 
     @property
@@ -140,7 +136,6 @@ class Demo:
         return True
 
     def tell(self, result: RunResult) -> None:
-        """Compare the guess with the run's verdict."""
         self.stage, self.left_s = "told", TOLD_S
         self.verdict = next(iter(result.claims), None)
         self.reason = ""
@@ -155,7 +150,6 @@ class Demo:
             self.outcomes[self.at] = Outcome(self.preset, self.guess, self.verdict, result.run, evidence)
 
     def sum_up(self) -> None:
-        """Finish the demo with the outcomes of all steps."""
         self.stage = "summary"
 
     def tick(self) -> bool:

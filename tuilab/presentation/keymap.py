@@ -20,7 +20,6 @@ LARGEST = 100_000
 
 
 def default_path() -> Path:
-    """Return the default path of the keymap file."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("tuilab")) / "keymap.toml"

@@ -99,7 +99,6 @@ class Painter:
 
     @property
     def idle(self) -> bool:
-        """True if no drawing is pending."""
         return not (self._due or self._answer or self._late or self._lab.state.summing)
 
     def _heard(self, change: Change, event: Event | None) -> None:

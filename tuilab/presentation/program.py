@@ -63,7 +63,6 @@ def step(page: Page) -> str:
 
 
 def cost(page: Page) -> str:
-    """Describe the cost of watching."""
     return watching_cost(page.cost)
 
 

@@ -52,7 +52,6 @@ class RunList(Sequence[Entry]):
         self._wanted = search, order, place
 
     def look(self, first: int, behind: int) -> None:
-        """Record the visible rows."""
         self._window = range(first, behind)
 
     def __len__(self) -> int:

@@ -54,7 +54,6 @@ class Profiling:
 
     @property
     def due(self) -> bool:
-        """True if the selected arm should be profiled now."""
         state = self._lab.state
         known = self.profile is not None or self._asking or self._failed
         return bool(self.arm) and not (known or state.running or state.replay)
@@ -139,7 +138,6 @@ class Profiling:
         return "No arm of this run can be profiled."
 
     def _arms(self) -> list[str]:
-        """Return the ids of the arms that ran."""
         arms = self._lab.state.shown.arms
         return [arm for arm, known in arms.items() if known.status in (None, "ok") and known.cells]
 

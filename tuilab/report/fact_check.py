@@ -96,7 +96,6 @@ def stamp(check: FactCheck) -> str:
 
 
 def text(check: FactCheck) -> str:
-    """Format the page for a terminal or mail."""
     return "\n".join([check.title, "", *_lines(check), "", check.summary(), stamp(check)])
 
 
@@ -119,7 +118,6 @@ def markdown(check: FactCheck) -> str:
 
 
 def html(check: FactCheck) -> str:
-    """Format the page as self-contained HTML."""
     rows = "".join(
         f'<tr><td>{s.mark}</td><td>{escape(s.text)}</td><td class="n">{s.line or ""}</td>'
         f"<td>{s.verdict or 'not measured'}</td><td>{escape(s.evidence)}</td></tr>"

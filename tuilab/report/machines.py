@@ -74,5 +74,4 @@ def crossover(crossed: Crossed | None) -> str:
 
 
 def verdict_marks(summary: MachineSummary) -> str:
-    """Return the marks of the claims' verdicts, in order."""
     return "".join(VERDICTS[word].mark for word in summary.verdicts)

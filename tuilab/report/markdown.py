@@ -28,7 +28,6 @@ def escape(text: str) -> str:
 
 
 def document(result: RunResult) -> str:
-    """Return the document: answer, figures, claims, caveats and machine."""
     parts = [f"# {escape(result.preset or result.scenario.workload)}", "", escape(result.answer), ""]
     if line := doubtful_line(result):
         parts += [escape(line), ""]

@@ -39,7 +39,6 @@ the table."""
 
 
 def page_text(page: Page) -> str:
-    """Format the page as lines of text."""
     return "\n".join(_lines(page))
 
 
@@ -270,14 +269,12 @@ def sentence(bound: OnGpu) -> str:
 
 
 def page_html(page: Page) -> str:
-    """Return the page as self-contained HTML."""
     title = " ".join(page.command)
     text = f'<h1>{escape(title)}</h1><p class="answer">{escape(headline(page))}</p>'
     return web_page(title, f"{text}<pre>{escape(page_text(page))}</pre>")
 
 
 def page_markdown(page: Page) -> str:
-    """Return the page as Markdown."""
     return f"# {' '.join(page.command)}\n\n{headline(page)}\n\n```text\n{page_text(page)}\n```\n"
 
 

@@ -238,7 +238,6 @@ def layers_note(result: RunResult) -> list[str]:
 
 
 def layers_title(result: RunResult) -> str:
-    """Return a title with the name of the layers' arm."""
     of = result.model.layers_of if result.model is not None else ""
     if not of:
         return "Layers"

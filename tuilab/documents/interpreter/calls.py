@@ -341,7 +341,6 @@ def by_parameter(target: Value, args: list[Value], keywords: Keywords) -> dict[s
 
 
 def parts_of(value: Value) -> list[Tensor]:
-    """Return the tensors inside a call's result."""
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, Listing):

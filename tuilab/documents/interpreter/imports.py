@@ -10,7 +10,6 @@ from tuilab.documents.interpreter.scope import Scope
 
 @statement(ast.Import)
 def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> Flow:
-    """Bind the names of `import a.b as c`."""
     for alias in node.names:
         root = alias.name.partition(".")[0]
         interpreter.imported.add(root)

@@ -375,7 +375,6 @@ class Interpreter:
             self.reads(value.element, how, line, depth + 1)
 
     def clock(self, name: str, line: int) -> Clock:
-        """Record a clock reading and return it."""
         event = self.event("clock", name, line)
         if self.branches:
             self._branches_at[event.index] = self.branches
@@ -389,7 +388,6 @@ class Interpreter:
             region.picked = region.picked or self.branches > self._branches_at.get(region.first, 0)
 
     def compare(self, regions: Sequence[int]) -> None:
-        """Record that measured times are compared."""
         for number in regions[:_MOST_BESIDE]:
             self.trace.regions[number].beside |= set(regions[:_MOST_BESIDE]) - {number}
 

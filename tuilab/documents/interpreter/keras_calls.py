@@ -285,7 +285,6 @@ def method(
 
 
 def validates(args: Arguments) -> bool:
-    """Return True if the training call has validation data."""
     return any(args.get(word, default=NONE) != NONE for word in ("validation_data", "validation_split"))
 
 

@@ -51,8 +51,6 @@ def method(interpreter: Interpreter, asked: Asked) -> Value:
 
 
 def methods_of(kind: str) -> Callable[[Method], Method]:
-    """Register the decorated function to evaluate the methods of a kind of object."""
-
     def register(function: Method) -> Method:
         METHODS[kind] = function
         return function

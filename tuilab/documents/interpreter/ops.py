@@ -55,7 +55,6 @@ def scalar(args: Arguments) -> Shape:
 
 
 def same(args: Arguments) -> Shape | None:
-    """Return the shape of the main argument."""
     value = subject(args)
     return value.shape if isinstance(value, Tensor) else tensors.nested_shape(value)
 
@@ -164,7 +163,6 @@ def reshaped(args: Arguments) -> Shape | None:
 
 
 def expanded(args: Arguments) -> Shape | None:
-    """Return the shape with one more dimension."""
     before, axis = same(args), integer(args.get("axis", "1"))
     if before is None or axis is None or not -len(before) - 1 <= axis <= len(before):
         return None
@@ -173,7 +171,6 @@ def expanded(args: Arguments) -> Shape | None:
 
 
 def squeezed(args: Arguments) -> Shape | None:
-    """Return the shape without the dimensions of size one."""
     before = same(args)
     return None if before is None or args.has("axis") else tuple(s for s in before if s != 1)
 
@@ -222,7 +219,6 @@ def joined(args: Arguments) -> Shape | None:
 
 
 def joined_dtype(args: Arguments) -> str | None:
-    """Return the dtype of the first concatenated tensor."""
     parts = _parts(args)
     return parts[0].dtype if parts else None
 
@@ -248,7 +244,6 @@ def signal(args: Arguments) -> Shape | None:
 
 
 def signal_dtype(args: Arguments) -> str | None:
-    """Return the dtype of the signal."""
     value = args.get("input", "x", "signal", "signals", "2")
     return value.dtype if isinstance(value, Tensor) else None
 

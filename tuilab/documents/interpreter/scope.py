@@ -62,7 +62,6 @@ class Journal:
         store[name] = value
 
     def begin(self) -> None:
-        """Start recording a branch."""
         self._open.append([])
 
     def undo(self) -> Bindings:

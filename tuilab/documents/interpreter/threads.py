@@ -77,7 +77,6 @@ def future_method(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 
 def _items(given: Value) -> list[Value]:
-    """Return the items of a tuple of arguments."""
     if isinstance(given, Listing):
         return list(given.items)
     return [] if given == NONE else [Unknown("an argument of a thread", 0)]

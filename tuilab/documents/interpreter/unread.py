@@ -60,7 +60,6 @@ def assumes_keras(imported: set[str]) -> bool:
 
 
 def makes_model(name: str) -> bool:
-    """Return True if the name of an unknown function or class suggests that it returns a model."""
     root, _, rest = name.partition(".")
     return bool(rest) and root not in _APART and root != "tf" and bool(_MAKES.match(rest.rpartition(".")[2]))
 
@@ -75,7 +74,6 @@ def assumed_by(name: str, attribute: str) -> str:
 
 
 def is_model(parameter: str) -> bool:
-    """Return True if the parameter's name suggests a model."""
     return parameter in _MODELS
 
 
@@ -102,7 +100,6 @@ _TIMES = re.compile(
 
 
 def times_functions(name: str) -> bool:
-    """Return True if an unknown decorator's name suggests that it times functions."""
     root, _, word = name.rpartition(".")
     return root.partition(".")[0] not in ("pytest", "threading", "sched") and bool(_TIMES.match(word or name))
 

@@ -107,7 +107,6 @@ class Span(Value):
 
     @property
     def count(self) -> int | None:
-        """The number of values in the range."""
         if self.start is None or self.stop is None or not self.step:
             return None
         return max(0, -((self.start - self.stop) // self.step))
@@ -372,7 +371,6 @@ def truth(value: Value | None) -> bool | None:
 
 
 def shape_of(value: Value | None) -> Shape | None:
-    """Return the shape described by a number, or by a list or tuple of numbers."""
     if isinstance(value, Listing) and not value.open:
         return tuple(integer(item) for item in value.items)
     number = integer(value)

@@ -123,7 +123,6 @@ def _negligible_from(work: TraceEvent) -> float:
 
 
 def _is_own_interpreter(value: Value | None) -> bool:
-    """Return True if the value is a TFLite interpreter that the document creates."""
     return isinstance(value, OpaqueObject) and value.kind == "lite" and "given" not in value.data
 
 

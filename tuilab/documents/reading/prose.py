@@ -65,7 +65,6 @@ def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage],
 
 
 def _last_paragraph(lines: Sequence[Passage]) -> int:
-    """Return the index of the first line in the last paragraph."""
     index = len(lines)
     while index and not lines[index - 1].text.strip():
         index -= 1

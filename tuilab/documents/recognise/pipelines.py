@@ -171,7 +171,6 @@ def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
 
 
 def _rows(dataset: Dataset) -> Value:
-    """Return one element of the pipeline's source."""
     value = dataset.steps[0].arguments.get("tensors", NONE)
     first = value.items[0] if isinstance(value, Listing) and value.items else value
     if isinstance(first, Mapping) and first.items:

@@ -48,7 +48,6 @@ def allocations(example: Example) -> Iterator[Result]:
 
 
 def copies(example: Example) -> Iterator[Result]:
-    """Yield timed regions that only copy."""
     for region in example.regions:
         events = [e for e in example.trace.inside(region) if e.kind in WORK]
         copied = [e for e in events if e.kind == "copy"]

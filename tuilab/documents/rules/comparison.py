@@ -90,7 +90,6 @@ def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
 
 
 def _bare(region: Region) -> str:
-    """Return a time's label without the device's name."""
     return _DEVICES.sub("_", region.name)
 
 

@@ -724,7 +724,6 @@ def _measures(event: TraceEvent) -> bool:
 
 
 def callbacks(event: TraceEvent) -> list[str]:
-    """Return the class names of a training call's callbacks, as far as they are known."""
     given = event.arguments.get("callbacks")
     items = given.items if isinstance(given, Listing) else [given]
     return [str(x.data).rpartition(".")[2] for x in items if isinstance(x, OpaqueObject)]
@@ -777,7 +776,6 @@ _INTERPRETERS = ("lite.Interpreter", "interpreter.Interpreter")
 
 
 def is_few(event: TraceEvent) -> bool:
-    """Return True if an event makes an array or tensor with few elements."""
     made = event.kind in ("create", "host-create") and isinstance(event.result, Tensor)
     count = elements(event.result.shape) if made and isinstance(event.result, Tensor) else None
     return count is not None and count < _FEW_NUMBERS
@@ -853,7 +851,6 @@ _PRODUCTS = (
 
 
 def _initialises(example: Example, event: TraceEvent) -> bool:
-    """Return True if a session runs the initializers of its variables."""
     fetched = event.runs
     if event.name != "sess.run" or not isinstance(fetched, Tensor) or fetched.made < 0:
         return False
@@ -915,7 +912,6 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
 
 
 def _is_averaged(region: Region) -> bool:
-    """Return True if a time is one of several that are averaged."""
     return bool(region.repeats or region.gathered or region.divided or region.via == "timeit")
 
 
