@@ -86,10 +86,11 @@ def make_index(rows: Iterable[Title]) -> str:
 def indexed() -> tuple[Title, ...]:
     """Read the titles from the index; empty if a bundled preset was changed or the user has presets."""
     try:
-        sizes, rows = json.loads((shipped_folder() / INDEX).read_text(encoding="utf-8"))
+        with at_once(shipped_folder() / INDEX) as file:
+            sizes, rows = json.loads(file.read(MOST_BYTES))
         unchanged = sizes == _sizes(shipped_folder()) and not _sizes(own_folder())
         return tuple(Title(*map(str, row)) for row in rows) if unchanged else ()
-    except (OSError, ValueError, TypeError):  # the index is missing or damaged
+    except (OSError, ValueError, TypeError, RecursionError):  # the index is missing or damaged
         return ()
 
 
