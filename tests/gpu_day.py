@@ -235,7 +235,7 @@ def shared(o: Outcome) -> Differences:
     """
     yield from ended(o)
     if "is shared: " not in o.out:
-        yield "a neighbour on the GPU is not reported"
+        yield "a neighbor on the GPU is not reported"
 
 
 def stalls(o: Outcome) -> Differences:

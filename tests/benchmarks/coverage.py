@@ -7,7 +7,7 @@ of zygotes until there are twenty processes or the interval is within ± 2%. Mea
 processor is busy for 2 s and quiet for 3 s on average; with --still, there are no hogs, and each run waits
 for an idle host. FILE stores the measurements of every process, so later runs can be added. The grand median
 is the median over all processes of all runs. *One process* is the interval of a run's first process, which
-holds only for that process and minute and is labelled as such. *Reshuffled* assigns the same processes to
+holds only for that process and minute and is labeled as such. *Reshuffled* assigns the same processes to
 runs at random, a hundred times. If these intervals contain the grand median more often, the machine changed
 between runs, which no one-minute run can show; the share of variance between runs is given below the table.
 The half-width is a share of the median; the table shows its median over the runs. *Six runs* is the range

@@ -29,7 +29,7 @@ the benchmark is killed.
 def hogs(count: int, seed: int | None = None) -> Iterator[list[tuple[float, float]]]:
     """Run `count` programs that compete for the processors.
 
-    After they have ended, the list contains their busy times in seconds. seed: determines their behaviour;
+    After they have ended, the list contains their busy times in seconds. seed: determines their behavior;
     None makes it random.
     """
     busy: list[tuple[float, float]] = []

@@ -152,7 +152,7 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
 
 
 async def held_up(app: "TestLab") -> float:
-    """Return the longest time in ms that a key waits while the run is summarised and drawn."""
+    """Return the longest time in ms that a key waits while the run is summarized and drawn."""
     from tests.tui.quick import settled
     from tuilab.lab.changes import Change
 

@@ -376,7 +376,7 @@ def fabric(machine: Machine):
 
 
 @situation(
-    "GPU memory taken by a neighbour",
+    "GPU memory taken by a neighbor",
     "gpu-memory-taken",
     "kill 4242  # ask its owner first",
     "memory is full: 39.",

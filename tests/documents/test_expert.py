@@ -159,7 +159,7 @@ f = tf.function(lambda v: v @ v)
 f(x).numpy()
 print(bench(f, x))
 """, beside=(TIMING,), says="timing.py"),
-    Probe("variables are initialised while the clock runs", "TL108", "sess.run(init)", """
+    Probe("variables are initialized while the clock runs", "TL108", "sess.run(init)", """
 w = tf.Variable(tf.random_normal((64, 64)))
 p = tf.matmul(w, w)
 init = tf.global_variables_initializer()

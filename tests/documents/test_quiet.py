@@ -52,7 +52,7 @@ def test_what_waits_is_known(waits):
         "def batches():\n    yield x\n" + TIMED.format("for b in batches():\n    pass"),
         "def step(v):\n    return tf.raw_ops.MatMul(a=v, b=v)\n" + TIMED.format("step(x)"),
         "g = tf.function(lambda v: v + 1)\nimport helper\nhelper.warm(g)\n" + TIMED.format("g(x).numpy()"),
-        # the first calls' figures are labelled as warm-up, or discarded
+        # the first calls' figures are labeled as warm-up, or discarded
         "g = tf.function(lambda v: v + 1)\n# warm up\nrun(g)\n" + TIMED.format("g(x).numpy()"),
         "g = tf.function(lambda v: v + 1)\ntimes = []\nfor i in range(20):\n    t = time.perf_counter()\n"
         "    g(x).numpy()\n    if i > 5:  # skip the first steps\n        times.append(time.perf_counter() - t)\n",

@@ -117,7 +117,7 @@ def test_pipelines_by_their_steps():
     "code, gap",
     [
         (f"a = tf.ones((64, 64))\n{START}tf.linalg.svd(a){STOP}", "no workload measures tf.linalg.svd"),
-        (f"{START}model(x){STOP}", "the timed code is not recognised: model is not defined"),
+        (f"{START}model(x){STOP}", "the timed code is not recognized: model is not defined"),
         ("tf.signal.stft(load(), 256, 128)", "the signal of tf.signal.stft: load is not defined"),
         ("tf.signal.stft(tf.zeros(512), n, 128)", "frame_length of tf.signal.stft: n is not defined"),
         (

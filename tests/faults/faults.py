@@ -249,7 +249,7 @@ def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
-    """The next start recognises the worker that hangs, and a command can end it."""
+    """The next start recognizes the worker that hangs, and a command can end it."""
     terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     killed(terminal)
     leaves(found_again(trial, "is still running in the background"))

@@ -8,7 +8,7 @@ from tests.hostile.strips import is_forbidden
 
 CSI = re.compile(r"\x1b\[([<=>?]?)([0-9;:]*)([ -/]*)([@-~])")
 MODES = {"25", "1000", "1003", "1004", "1006", "1015", "1016", "1049", "2004", "2026", "2048", "7"}
-"""Terminal modes: cursor, mouse, focus, alternate screen, paste, synchronised output, resize, wrapping."""
+"""Terminal modes: cursor, mouse, focus, alternate screen, paste, synchronized output, resize, wrapping."""
 POINTER = re.compile(r"\x1b\]22;[a-z-]{1,20}\x07")
 CLIPBOARD = re.compile(r"\x1b\]52;c;[A-Za-z0-9+/]*={0,2}(?:\x07|\x1b\\)")
 

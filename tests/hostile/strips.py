@@ -1,4 +1,4 @@
-"""Checks each piece of a screen before it is sent to the terminal: only text and colours are allowed."""
+"""Checks each piece of a screen before it is sent to the terminal: only text and colors are allowed."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""In a real terminal with thousands of hostile texts, the real program sends only text, colours and cursor
+"""In a real terminal with thousands of hostile texts, the real program sends only text, colors and cursor
 moves.
 
 Uses hundreds of presets, a worker whose every text is hostile, a document, and the history of all these.

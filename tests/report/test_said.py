@@ -107,7 +107,7 @@ def test_the_roofs_of_a_machine_are_printed():
         ["an empty call, one op, eager", "5.00 µs"],
         ["an empty call, one graph", "100 µs"],
         [""],
-        ["One empty synchronisation: 2.00 µs."],
+        ["One empty synchronization: 2.00 µs."],
         ["Twenty rounds detect a difference of 7% on this machine in nine of ten runs."],
         ["Measured in 3.0 s at 2026; each figure is the best ever measured on this machine."],
         ["! Other processes used 50% of the processors during the measurement, so the real roofs may be higher: "

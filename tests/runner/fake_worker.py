@@ -1,4 +1,4 @@
-"""A worker without TensorFlow, for tests of the runner. Its first argument sets its behaviour."""
+"""A worker without TensorFlow, for tests of the runner. Its first argument sets its behavior."""
 
 import json
 import os

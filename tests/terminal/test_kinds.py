@@ -1,4 +1,4 @@
-"""The lab in different terminals: with 256 colours, without colour, with ASCII only, too small, and
+"""The lab in different terminals: with 256 colors, without color, with ASCII only, too small, and
 resized.
 """
 

@@ -1,4 +1,4 @@
-"""Turns a screen into text: first its characters, then the colours of each line."""
+"""Turns a screen into text: first its characters, then the colors of each line."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Showing a run costs no more as the run grows. A long run is summarised outside the screen's thread."""
+"""Showing a run costs no more as the run grows. A long run is summarized outside the screen's thread."""
 
 import asyncio
 import sys

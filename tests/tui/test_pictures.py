@@ -1,4 +1,4 @@
-"""Pictures of every view with a run at two sizes, and of the theme colours. `--snapshot-update` renews the
+"""Pictures of every view with a run at two sizes, and of the theme colors. `--snapshot-update` renews the
 pictures after a review; `python -m tests.tui.look FOLDER` draws them as SVG, in three sizes and both themes.
 """
 
@@ -47,7 +47,7 @@ async def test_in_light_on_a_large_screen(tmp_path: Path, shows):
         for theme in (DARK, LIGHT):
             app.theme = theme.name
             await rest(pilot, app)
-            assert (picture(app) == live) is (theme is LIGHT), "each widget is drawn in the new colours"
+            assert (picture(app) == live) is (theme is LIGHT), "each widget is drawn in the new colors"
         await press(pilot, app, ["d"])
         assert picture(app) == shows(name="verdict")
 

@@ -1,4 +1,4 @@
-"""The slider and the curve move together, and panels can be maximised."""
+"""The slider and the curve move together, and panels can be maximized."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""The kernel registry, compared with TensorFlow's own behaviour on this host."""
+"""The kernel registry, compared with TensorFlow's own behavior on this host."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Summarises a run in a few sentences with numbers. Claims no difference that noise could explain."""
+"""Summarizes a run in a few sentences with numbers. Claims no difference that noise could explain."""
 
 from collections.abc import Collection, Sequence
 

@@ -1,4 +1,4 @@
-"""Summarises each machine's results, and compares the machines."""
+"""Summarizes each machine's results, and compares the machines."""
 
 import hashlib
 from collections import Counter
@@ -23,7 +23,7 @@ _sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[MachineSummary, ...]:
-    """Summarise each machine that measured an arm. For a sweep, this uses the size nearest to the scenario's
+    """Summarize each machine that measured an arm. For a sweep, this uses the size nearest to the scenario's
     own.
 
     If several nodes share a sweep, only one of them measured that size. The crossover and the verdicts are

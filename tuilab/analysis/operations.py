@@ -1,10 +1,10 @@
-"""Maps an optimised op to the TensorFlow op that it implements."""
+"""Maps an optimized op to the TensorFlow op that it implements."""
 
 import re
 
 _MKL = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 
-# Fused op → the op in it that does the main computation; TensorFlow's remapper fuses it with its neighbours
+# Fused op → the op in it that does the main computation; TensorFlow's remapper fuses it with its neighbors
 # (bias, activation, padding). Source: TensorFlow 2.21, grappler/optimizers/remapper.cc, and
 # mkl_layout_pass.cc for the padded ones.
 _COMPUTES = {

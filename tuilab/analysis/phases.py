@@ -25,7 +25,7 @@ class CopyCost:
 def copy_cost(sizes: Sequence[float], seconds: Sequence[float]) -> CopyCost | None:
     """Fit α + bytes / β (Hockney 1994) to the copy times of several sizes; None for fewer than two sizes.
 
-    Minimises the *relative* residuals by least squares, because times span decades and noise is proportional;
+    Minimizes the *relative* residuals by least squares, because times span decades and noise is proportional;
     α and 1/β are not negative. sizes in bytes, times in seconds; pairs whose time is not positive and finite
     are ignored.
     """
@@ -44,7 +44,7 @@ def copy_cost(sizes: Sequence[float], seconds: Sequence[float]) -> CopyCost | No
 
 
 def _least_squares(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """Return the p, q ≥ 0 that minimise Σ (p · first + q · second − 1)²."""
+    """Return the p, q ≥ 0 that minimize Σ (p · first + q · second − 1)²."""
     aa, bb = (math.fsum(v * v for v in row) for row in (first, second))
     ab = math.fsum(a * b for a, b in zip(first, second, strict=True))
     a, b = math.fsum(first), math.fsum(second)

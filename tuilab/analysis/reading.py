@@ -127,7 +127,7 @@ def estimate_at(arm: ArmState, point: int) -> Estimate | None:
 
 
 def latency_at(arm: ArmState, point: int) -> float | None:
-    """Return the median of the single synchronised calls in seconds; None if there are none."""
+    """Return the median of the single synchronized calls in seconds; None if there are none."""
     cell = arm.cells.get(point)
     if cell is None or not cell.latencies:
         return None

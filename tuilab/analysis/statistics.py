@@ -166,7 +166,7 @@ def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamp
 def remembered(function: F) -> F:
     """Cache the last 1,024 results of a pure function of tuples.
 
-    For callers that have no cell for `once`. When a sweep is summarised again, most of its samples are
+    For callers that have no cell for `once`. When a sweep is summarized again, most of its samples are
     unchanged.
     """
     kept = lru_cache(maxsize=1024)(function)
@@ -285,7 +285,7 @@ def at_rank(ascending: Sequence[float], rank: float) -> float:
     above = min(below + 1, len(ascending))
     weight = rank - below
     low, high = float(ascending[below - 1]), float(ascending[above - 1])
-    # If both neighbours are equal, this formula returns exactly their value, whereas low × (1 − w) + high × w
+    # If both neighbors are equal, this formula returns exactly their value, whereas low × (1 − w) + high × w
     # may not.
     return low + weight * (high - low) if math.isfinite(high - low) else low * (1 - weight) + high * weight
 

@@ -103,7 +103,7 @@ def summarise(
     ValueError if no run has started.
     """
     if state.scenario is None or state.machine is None:
-        raise ValueError("no run has started, so there is nothing to summarise")
+        raise ValueError("no run has started, so there is nothing to summarize")
     point = summary_point(state)
     sheet = SHEETS.get(against or ("" if has_gpu(state) else USUAL))
     crossed = tuple(entry for part in by_host(state).values() for entry in crossovers(part))

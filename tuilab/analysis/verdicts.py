@@ -256,7 +256,7 @@ def _taking(phases: Sequence[str]) -> tuple[str, str]:
 
 
 def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence[str]], str]) -> Judgement:
-    """Return the least favourable verdict among the arms, because every arm must meet the claim, and name the
+    """Return the least favorable verdict among the arms, because every arm must meet the claim, and name the
     arms with this verdict.
     """
     order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
@@ -319,7 +319,7 @@ def short_device(name: str) -> str:
 def placed_on(when: PlacedOn, state: RunState) -> Judgement:
     """Judge whether every op of the type, in all arms of the pattern, ran on a device of the family.
 
-    An op fused with its neighbours counts as the op that does the work: `_FusedMatMul` is a `MatMul`.
+    An op fused with its neighbors counts as the op that does the work: `_FusedMatMul` is a `MatMul`.
     """
     if family(when.device) == "GPU" and not has_gpu(state):
         return "untestable", no_gpu_sentence(state)
@@ -354,7 +354,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Judgement:
     """Judge whether each op type runs on the same devices at every point of the sweep, in every arm of the
     pattern.
 
-    An op that the optimiser removes at some sizes counts as not moved.
+    An op that the optimizer removes at some sizes counts as not moved.
     """
     arms = [arm for arm in matching(state, when.arms) if len(arm.placement) > 1]
     swept = state.sweep is not None and when.axis in {axis.parameter for axis in state.sweep.axes}

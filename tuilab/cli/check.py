@@ -75,7 +75,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "layout",
     type=click.Choice(["text", "full", "json", "sarif", "github"], case_sensitive=False),
     default="text",
-    help="full also shows examples, their presets, and unrecognised calls.",
+    help="full also shows examples, their presets, and unrecognized calls.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 @click.option("-o", "--output", "target_file", type=FILE, callback=file_or_output, help="Write to this file.")

@@ -92,7 +92,7 @@ def hosts(words: str, as_json: bool) -> None:
 
 def _at(done: int, total: int) -> None:
     if sys.stderr.isatty() and total > 1:
-        click.echo(f"\r\x1b[Ksummarising run {done + 1} of {total}", err=True, nl=done + 1 == total)
+        click.echo(f"\r\x1b[Ksummarizing run {done + 1} of {total}", err=True, nl=done + 1 == total)
 
 
 def line(preset: PresetRows) -> ComparedPreset:

@@ -24,10 +24,10 @@ from tuilab.model.quantity import plural, size
 Judge = Callable[[Findings], Cause | None]
 
 NO_GPU: list[tuple[str, Judge]] = []
-"""Pairs of a layer and a function that recognises a cause, for machines on which TensorFlow lists no GPU."""
+"""Pairs of a layer and a function that recognizes a cause, for machines on which TensorFlow lists no GPU."""
 
 GPU_LISTED: list[tuple[str, Judge]] = []
-"""Pairs of a layer and a function that recognises a cause, for machines on which TensorFlow lists a GPU."""
+"""Pairs of a layer and a function that recognizes a cause, for machines on which TensorFlow lists a GPU."""
 
 LAST = ("silent", "unknown", "well")
 """Layers that are reported only if nothing else was found."""

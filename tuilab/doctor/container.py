@@ -14,7 +14,7 @@ _CGROUP = re.compile(r"docker|kubepods|containerd|libpod|lxc")
 @dataclass(frozen=True)
 class Container:
     """A container. kind: docker, podman, kubernetes, apptainer, lxc …; empty outside a container. evidence:
-    how the kind was recognised.
+    how the kind was recognized.
     """
 
     kind: str = ""
@@ -22,7 +22,7 @@ class Container:
 
 
 def look(place: Place) -> Container:
-    """Recognise the container runtime by its traces, most specific first."""
+    """Recognize the container runtime by its traces, most specific first."""
     environ = place.environ
     for variable in ("APPTAINER_NAME", "SINGULARITY_NAME", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
         if environ.get(variable):

@@ -1,4 +1,4 @@
-"""One example of a document with all data extracted from it: the input for rules and recognisers."""
+"""One example of a document with all data extracted from it: the input for rules and recognizers."""
 
 import re
 from bisect import bisect_right

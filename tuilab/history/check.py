@@ -258,7 +258,7 @@ def _remove(file: Path) -> None:
 
 @contextlib.contextmanager
 def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
-    """Yield a connection to the file, or to a copy with a new header if SQLite does not recognise the
+    """Yield a connection to the file, or to a copy with a new header if SQLite does not recognize the
     file.
     """
     connection = _source(file)

@@ -131,7 +131,7 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
 
 
 CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
-"""Kinds of claims that are recognised in an article's prose."""
+"""Kinds of claims that are recognized in an article's prose."""
 
 
 def _describe_missing(report: "DocumentReport") -> str:

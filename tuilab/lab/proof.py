@@ -1,7 +1,7 @@
 """Proves a finding: measures the same mistake with the document's op and shape, and shows how wrong the
 document's figure is.
 
-Measures a preset that was recognised in the document, with one of the lab's workloads. Never runs the
+Measures a preset that was recognized in the document, with one of the lab's workloads. Never runs the
 document's code.
 """
 
@@ -34,7 +34,7 @@ PATTERNS: dict[str, Pattern] = {
     "TL109": "start",
     "TL303": "host map",
 }
-# Workloads that show a pattern, best first; any other recognised workload comes after them.
+# Workloads that show a pattern, best first; any other recognized workload comes after them.
 _BEST: dict[Pattern, tuple[str, ...]] = {
     "start": ("input_pipeline", "parsing"),
     "host map": ("training",),
@@ -98,7 +98,7 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
 
 
 def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str, int]:
-    """Return the recognised preset that shows the pattern and is closest to the finding in the document.
+    """Return the recognized preset that shows the pattern and is closest to the finding in the document.
 
     Also returns how the preset was made smaller than the document's code, and the number of steps per call in
     the document.
@@ -157,7 +157,7 @@ async def prove(
     for proof in wanted:
         preset = proof.preset
         if preset is None:
-            shown = _unproven(proof, "no op with a known shape was recognised")
+            shown = _unproven(proof, "no op with a known shape was recognized")
         else:
             here = preset if gpu else _on_cpu(preset)
             key = (preset.name, proof.pattern)

@@ -385,7 +385,7 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
 
 
 def _count_normalisation(op: Shaped) -> float:
-    """Count a normalisation.
+    """Count a normalization.
 
     Training also computes the mean and variance; inference only scales and shifts.
     """

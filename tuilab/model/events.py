@@ -221,12 +221,12 @@ class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
 
 
 class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
-    """The first call (trace, optimise, compile) and the second, separate from the steady state."""
+    """The first call (trace, optimize, compile) and the second, separate from the steady state."""
 
     arm: str
     point: Count
     first_s: Seconds
-    """Seconds of the first call, including tracing, optimising and compiling."""
+    """Seconds of the first call, including tracing, optimizing and compiling."""
     second_s: Seconds
     """Seconds of the second call."""
 
@@ -265,9 +265,9 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     calls: Calls
     """Number of calls timed together."""
     seconds: Seconds
-    """Seconds of all calls and one synchronisation, minus the time of an empty synchronisation."""
+    """Seconds of all calls and one synchronization, minus the time of an empty synchronization."""
     latency_s: Seconds | None = None
-    """Seconds of a single synchronised call after the block; None if not measured."""
+    """Seconds of a single synchronized call after the block; None if not measured."""
 
     @property
     def per_call_s(self) -> float:
@@ -313,7 +313,7 @@ class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     rounds: Count
     """Number of rounds."""
     others: Seconds
-    """Average number of processors that other processes used, including neighbours of a virtual machine."""
+    """Average number of processors that other processes used, including neighbors of a virtual machine."""
     canary_s: Seconds
     """Median time of the small fixed workload that runs before and after each round."""
 
@@ -343,7 +343,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     device: str
     """The device that ran the op: `GPU:0`."""
     kind: Literal["op", "copy", "folded"] = "op"
-    """`op`; `copy` for a transfer between devices (`device` → `to`); `folded` if the optimiser removed the
+    """`op`; `copy` for a transfer between devices (`device` → `to`); `folded` if the optimizer removed the
     op.
     """
     to: str = ""

@@ -33,7 +33,7 @@ RESHAPING = names("Reshape ExpandDims Squeeze")
 ALIASES = PASSING_ON | RESHAPING | names("EnsureShape Bitcast ReadVariableOp CheckNumerics GuaranteeConst")
 """Ops whose output shares the memory of their input."""
 SHAPES = names("Shape ShapeN Size Rank")
-"""Ops that the optimiser evaluates from shapes."""
+"""Ops that the optimizer evaluates from shapes."""
 BY_SHAPE = SHAPES | names("VariableShape ZerosLike OnesLike NoOp")
 """Ops that read only the shape of their inputs."""
 ROW_GATHERS = names("Gather GatherV2 ResourceGather")
@@ -98,7 +98,7 @@ HOST_ONLY = PYTHON | names("""
 
 CONVOLUTIONS = names("Conv2D DepthwiseConv2dNative Conv3D")
 PRODUCTS = CONVOLUTIONS | names("MatMul")
-"""Ops that the optimiser fuses with the following bias and activation (grappler's remapper)."""
+"""Ops that the optimizer fuses with the following bias and activation (grappler's remapper)."""
 JOINS_PRODUCT = names("BiasAdd Relu Relu6 LeakyRelu Elu Sigmoid Tanh")
 MATRIX = names("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedMatMul")
 """Matrix products. A GPU may use TF32 for float32 and complex64 products."""

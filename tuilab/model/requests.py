@@ -33,7 +33,7 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     cold: bool = False
     """Rotate several input buffers, which together exceed the last-level cache."""
     latency: bool = True
-    """Also time a single synchronised call per block."""
+    """Also time a single synchronized call per block."""
     phases: bool = True
     """Also split the time of a call into phases."""
     placement: bool = True

@@ -102,9 +102,9 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     """Number of blocks."""
     latency_s: float | None
-    """Median seconds of single synchronised calls."""
+    """Median seconds of single synchronized calls."""
     first_call_s: float | None
-    """Seconds of the first call, which traces, optimises, compiles and runs."""
+    """Seconds of the first call, which traces, optimizes, compiles and runs."""
     second_call_s: float | None
     """Seconds of the second call."""
     phases_s: dict[str, float]

@@ -173,7 +173,7 @@ class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     seconds: float
     """Seconds of the measurement."""
     sync_s: float
-    """Seconds of one synchronisation when no work is pending."""
+    """Seconds of one synchronization when no work is pending."""
     others: float = 0.0
     """Share of the processors (0 … 1) that other processes used during the measurement. If it is large, the
     roofs may be too low.

@@ -238,7 +238,7 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
         return "No dataset has been iterated over" + (" yet." if running else ".")
     if not page.steps.kind:
         return (
-            "No step was detected. A tf.function, gradient tape or dataset is recognised at its third use, "
+            "No step was detected. A tf.function, gradient tape or dataset is recognized at its third use, "
             "a loop of ops after one second."
         )
     if part == "steps":

@@ -52,7 +52,7 @@ class Recording:
 
 
 def read(data: bytes) -> Recording:
-    """Parse a serialised XSpace. Raises google.protobuf's DecodeError, and ImportError without TensorFlow."""
+    """Parse a serialized XSpace. Raises google.protobuf's DecodeError, and ImportError without TensorFlow."""
     space = _messages().XSpace()
     space.ParseFromString(data)
     lines = [line for plane in space.planes for line in _lines(plane)]

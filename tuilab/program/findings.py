@@ -353,7 +353,7 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
     """Return the pipeline's slowest stage, and True if TensorFlow ran it in parallel.
 
     Uses the iterators in the profile, which show the stages that really ran, because TensorFlow may fuse and
-    parallelise stages. Of the stages that take at least half as long as the longest, returns the one nearest
+    parallelize stages. Of the stages that take at least half as long as the longest, returns the one nearest
     to the data source.
     """
     if not case.of.datasets:

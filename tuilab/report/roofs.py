@@ -22,7 +22,7 @@ def roofs_text(machine: Machine, roofs: Roofs, most: int = 0) -> str:
     for name, device in roofs.devices.items():
         described = next((d.description for d in machine.devices if d.name == name), "")
         lines += ["", f"{name}  {described}".rstrip(), *columns(_rows(device))]
-    lines += ["", f"One empty synchronisation: {seconds(roofs.sync_s)}."]
+    lines += ["", f"One empty synchronization: {seconds(roofs.sync_s)}."]
     if roofs.least is not None:
         lines.append(
             f"Twenty rounds detect a difference of {percent(roofs.least)} on this machine in nine of "

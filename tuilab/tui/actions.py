@@ -74,7 +74,7 @@ LOOK = (
         "plus",
         "maximize_panel",
         "maximise",
-        "Maximise or restore this panel.",
+        "Maximize or restore this panel.",
     ),
     Action("fact-check", "F", "fact_check", "fact-check", "Measure every claim of this preset's document."),
     Action("machines", "m", "page('machines')", "machines", "Compare every machine in the history."),

@@ -91,7 +91,7 @@ class LabApp(LastingApp):
         return kept if kept in self.available_themes else DARK.name
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return the colours of the device families, which not every theme defines."""
+        """Return the colors of the device families, which not every theme defines."""
         return {"cpu": "#5FAFFF", "gpu": "#FFAF00"}
 
     def get_driver_class(self) -> "type[Driver]":

@@ -1,4 +1,4 @@
-"""Filters every line for a terminal without colours, or with ASCII only."""
+"""Filters every line for a terminal without colors, or with ASCII only."""
 
 from functools import lru_cache
 
@@ -44,11 +44,11 @@ class Ascii(LineFilter):
 BAND = "band"
 """Key in a style's `meta`. It marks a background as the band of an interval, not a cursor or a fill."""
 BAND_FILL = "░"
-"""Fills the blank cells of a band in a terminal without colours."""
+"""Fills the blank cells of a band in a terminal without colors."""
 
 
 class Colourless(LineFilter):
-    """Removes all colours, as NO_COLOR requires, while Textual's own filter only converts them to greys.
+    """Removes all colors, as NO_COLOR requires, while Textual's own filter only converts them to grays.
 
     Text on a distinct background is reversed, so that a cursor and the focus stay visible. The band of an
     interval is dotted.
@@ -72,7 +72,7 @@ ASCII, COLOURLESS = Ascii(), Colourless()
 
 @lru_cache(16_384)
 def colourless(style: Style) -> Style:
-    """Return the style without colours, reversed if its background stands out and is not a band."""
+    """Return the style without colors, reversed if its background stands out and is not a band."""
     if style.meta.get(BAND):
         return style.without_color
     ground = _grey(style.bgcolor, 0)
@@ -81,7 +81,7 @@ def colourless(style: Style) -> Style:
 
 
 def _grey(color: RichColor | None, otherwise: int) -> int:
-    """Return the luminance of a colour, 0 to 255, by Rec. 601."""
+    """Return the luminance of a color, 0 to 255, by Rec. 601."""
     if color is None or color.is_default:
         return otherwise
     red, green, blue = color.get_truecolor()

@@ -58,7 +58,7 @@ TICK_S, SETTLED_S = 0.1, 0.005
 QUIET_S = 0.5
 """Seconds without input after which input is accepted again, because later input was typed by a person."""
 NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
-"""Matches sequences that a terminal receives but never sends: strings (titles, links, images) and colours
+"""Matches sequences that a terminal receives but never sends: strings (titles, links, images) and colors
 (ECMA-48, 5.6 and 8.3.117). The parser would treat each of their characters as a typed character.
 """
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")

@@ -1,4 +1,4 @@
-"""Defines the dark and the light theme, with quiet backgrounds and one accent colour. Series in plots have
+"""Defines the dark and the light theme, with quiet backgrounds and one accent color. Series in plots have
 their own hues (widgets/look.py).
 """
 

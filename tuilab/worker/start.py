@@ -49,7 +49,7 @@ class _Ticker:
 
 
 def start(context: Context, pending: Sequence[bytes] = ()) -> None:
-    """Import TensorFlow, initialise its devices, run one op on each and send `Ready`.
+    """Import TensorFlow, initialize its devices, run one op on each and send `Ready`.
 
     If a GPU cannot be opened, the process replaces itself with a process that skips this GPU. pending:
     requests for the replacement.
@@ -88,7 +88,7 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
 
 
 def _open(tf: Any, gpus: Sequence[Any]) -> None:
-    """Initialise the CPU and only the given GPUs."""
+    """Initialize the CPU and only the given GPUs."""
     logical = int(os.environ.get(LOGICAL_CPUS, "1"))
     if logical > 1:
         cpu = tf.config.list_physical_devices("CPU")[0]

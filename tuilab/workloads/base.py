@@ -27,7 +27,7 @@ class Unavailable(Exception):
 class Case:
     """One arm, ready to be timed.
 
-    call: executes the arm once; the engine then synchronises the device. scope: entered around a block of
+    call: executes the arm once; the engine then synchronizes the device. scope: entered around a block of
     calls, outside the timed region (the device scope). compute: the call without its copies, returning the
     tensors on the device; None if the workload has no such part. The device that holds its outputs counts as
     the one that computed. copy_in, copy_out: the copies alone, copying the arguments and results of

@@ -78,7 +78,7 @@ DECLARATION = Declaration(
         ),
         Variant(
             "quantise",
-            "Lossy: block quantisation and bit packing by ops on the device.",
+            "Lossy: block quantization and bit packing by ops on the device.",
             does="compressing",
         ),
         Variant("dequantise", "Lossy: unpacking by ops on the device.", does="decompressing"),

@@ -44,7 +44,7 @@ def build(b: Build) -> Case:
     prepared = b.compiled(fed.prepare) if b.arm.variant == "in-step" else None
 
     def received(*batch: Any) -> Any:
-        # Copy explicitly, because an identity in a graph is optimised away and the batch would stay on the
+        # Copy explicitly, because an identity in a graph is optimized away and the batch would stay on the
         # host.
         images, labels = (move_to(b.tf, part, b.device) for part in batch)
         return prepared(images) if prepared else images, labels

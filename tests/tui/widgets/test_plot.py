@@ -1,4 +1,4 @@
-"""The plot: its content without colour, and the cost of repainting it."""
+"""The plot: its content without color, and the cost of repainting it."""
 
 import pytest
 from hypothesis import given

@@ -169,7 +169,7 @@ def test_a_composite_op_is_seen_op_by_op_and_as_compiled(seen: Seen, tf: Any) ->
     folded = rows(graph, "folded")
     assert graph.folded == len(folded) >= 30
     cosine = next(node for node in folded if node.op == "Cos")
-    assert cosine.reason == "computed once, when the graph was optimised"
+    assert cosine.reason == "computed once, when the graph was optimized"
     assert not {node.name for node in folded} & {node.name for node in rows(graph)}
 
     xla = seen(lambda: compiled(signal))

@@ -43,7 +43,7 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     """The selected findings, one for each place in the file."""
     texts: tuple[str, ...] = ()
-    """The text of each finding's line, stripped. A baseline uses it to recognise the finding."""
+    """The text of each finding's line, stripped. A baseline uses it to recognize the finding."""
     notes: tuple[tuple[int, str], ...] = ()
     """(line, reason) for each skipped part: code that this Python cannot parse, or that is too long."""
     unparsed: int = 0
@@ -269,7 +269,7 @@ class _Baseline(msgspec.Struct, frozen=True):
 def write_baseline(file: Path, results: Sequence[FileResult]) -> int:
     """Save the findings as a baseline; return their number.
 
-    Raises OSError. A finding is recognised by file, code and line text, so it may move to another line.
+    Raises OSError. A finding is recognized by file, code and line text, so it may move to another line.
     """
     counts = Counter(
         (r.path, f.code, text) for r in results for f, text in zip(r.findings, r.texts, strict=True)

@@ -154,7 +154,7 @@ def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
 
 
 _WORD = re.compile(r"[^\W\d_]{2}")
-# Maximum number of events and of lines between a printed title and the unlabelled time below it.
+# Maximum number of events and of lines between a printed title and the unlabeled time below it.
 _NEAR_EVENTS, _NEAR_LINES = 60, 12
 
 
@@ -404,7 +404,7 @@ class Interpreter:
         self.compare(times)
 
     def _title(self, line: int) -> str:
-        """Return the text printed on a separate line shortly before an unlabelled measured time."""
+        """Return the text printed on a separate line shortly before an unlabeled measured time."""
         for event in reversed(self.trace.events[-_NEAR_EVENTS:]):
             if event.kind == "print":
                 text = event.arguments.get("text")
@@ -458,7 +458,7 @@ class Interpreter:
 
     @contextmanager
     def reading(self, file: str, line: int) -> Iterator[None]:
-        """Inside the `with`, read the neighbouring module `file` on behalf of `line`. `file` is "" for
+        """Inside the `with`, read the neighboring module `file` on behalf of `line`. `file` is "" for
         the document's own code.
         """
         before = self.away

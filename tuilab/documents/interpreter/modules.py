@@ -12,7 +12,7 @@ from tuilab.documents.reading.parse import Parsed, parse
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
 
-# Maximum number of neighbouring modules per document, and maximum size of each in bytes.
+# Maximum number of neighboring modules per document, and maximum size of each in bytes.
 MOST_MODULES, LARGEST_MODULE = 16, 200_000
 _LIBRARIES = sys.stdlib_module_names | {
     *("tensorflow", "keras", "numpy", "scipy", "torch", "jax", "pandas", "matplotlib", "sklearn", "cv2"),
@@ -21,7 +21,7 @@ _LIBRARIES = sys.stdlib_module_names | {
 
 
 def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Module | None:
-    """Return the neighbouring module with that name; None if there is none, or if the name belongs to a
+    """Return the neighboring module with that name; None if there is none, or if the name belongs to a
     library. level: level of a relative import, in folders above the importing file; 0 for the document's
     folder.
     """

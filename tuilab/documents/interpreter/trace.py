@@ -27,7 +27,7 @@ Kind = Literal[
     "import",
     "config",  # a setting of TensorFlow
     "query",  # the code queries devices, or a tensor's device
-    "build",  # the code creates, compiles or summarises a model or layer
+    "build",  # the code creates, compiles or summarizes a model or layer
     "node",  # a TensorFlow 1 op is added to the graph for a session
     "dataset",  # the code builds a pipeline
     "codec",  # compression or decompression, on the host
@@ -107,7 +107,7 @@ class Context:
     """The circumstances in which an event happens.
 
     block: number of the example being interpreted. function: the innermost of the document's functions.
-    uncalled: no code in the document calls the function. file: the neighbouring module, "" for the document.
+    uncalled: no code in the document calls the function. file: the neighboring module, "" for the document.
     branches: for each unknown condition, the branch that was taken.
     """
 
@@ -175,7 +175,7 @@ class Region:
     long to wait. gathered: the time is collected or added to others. picked: it is gathered only on a
     condition. name: the name to which the time is bound. told: the lines that print the time, with the words
     that they print. alongside: the regions whose times appear together with this one in a ratio, a
-    difference, a printed line or a table. file: the neighbouring module that reads the clock; the lines are
+    difference, a printed line or a table. file: the neighboring module that reads the clock; the lines are
     then those of the document that call it. "" for the document itself.
     """
 

@@ -128,7 +128,7 @@ class Tensor(Value):
 
 @dataclass(eq=False, slots=True)
 class Function(Value):
-    """A function in the document, or in the neighbouring module `file`.
+    """A function in the document, or in the neighboring module `file`.
 
     kind: the kind of method, if the function is defined in a class.
     """

@@ -41,7 +41,7 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     """Return the first call in a timing, if the trace shows no earlier run of its work.
 
     Returns None if the work ran before, if the code times a first call on purpose, or if the first call does
-    not affect the result. numbered: an earlier time is labelled as the time of a first call.
+    not affect the result. numbered: an earlier time is labeled as the time of a first call.
     """
     region, work, lap = timing.region, timing.work, timing.extent == "lap"
     if (

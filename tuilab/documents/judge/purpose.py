@@ -148,7 +148,7 @@ def _is_parallel(example: Example, one: Region, other: Region) -> bool:
         and _CONTRAST.search(second)
     ):
         return True
-    # Two unlabelled figures for consecutive training runs are meant to be compared.
+    # Two unlabeled figures for consecutive training runs are meant to be compared.
     bare = not _TOLD.search(f"{first} {second}")
     return all(map(trains, inside)) and (bare or are_alike(first, second))
 

@@ -1,3 +1,3 @@
-"""Turns recognised workloads into presets: builds them, extracts claims from the prose, and writes
+"""Turns recognized workloads into presets: builds them, extracts claims from the prose, and writes
 the file.
 """

@@ -1,4 +1,4 @@
-"""Turns recognised workloads into presets."""
+"""Turns recognized workloads into presets."""
 
 import re
 from collections.abc import Sequence

@@ -65,7 +65,7 @@ def _unmeasured_parts(example: Example) -> Iterator[Gap]:
             if traced is not None and traced.by.startswith("Dataset."):
                 continue
             if event.kind == "opaque":
-                yield Gap(event.line, f"the timed code is not recognised: {event.name[:120]}")
+                yield Gap(event.line, f"the timed code is not recognized: {event.name[:120]}")
             elif event.kind == "op" and event.name.startswith("tf.keras."):
                 if by_hand:
                     continue

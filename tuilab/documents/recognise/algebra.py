@@ -1,4 +1,4 @@
-"""Recognises matrix products, elementwise chains, and detours of one op to another device."""
+"""Recognizes matrix products, elementwise chains, and detours of one op to another device."""
 
 import math
 import re

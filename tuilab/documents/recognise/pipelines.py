@@ -1,4 +1,4 @@
-"""Recognises `tf.data` pipelines and the training that they feed."""
+"""Recognizes `tf.data` pipelines and the training that they feed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -254,7 +254,7 @@ def _training(
 
 
 def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> Iterator[Result]:
-    """Recognise `fit(x, y)` with arrays: training without a pipeline of its own."""
+    """Recognize `fit(x, y)` with arrays: training without a pipeline of its own."""
     if not isinstance(value, Tensor) or value.shape is None or value.dtype is None:
         yield Gap(event.line, f"training data of {event.name}(): {reason(value)}")
         return

@@ -1,4 +1,4 @@
-"""Recognises STFT, FFT and the filters before them."""
+"""Recognizes STFT, FFT and the filters before them."""
 
 from collections.abc import Iterator
 
@@ -56,7 +56,7 @@ def _stft(example: Example, event: TraceEvent) -> Result:
 
 
 def _rfft(example: Example, event: TraceEvent) -> Result:
-    """Recognise an RFFT, which is an STFT of one frame without a window."""
+    """Recognize an RFFT, which is an STFT of one frame without a window."""
     signal = event.arguments.get("input_tensor", event.arguments.get("input"))
     parameters = _signal(signal)
     if parameters is None:
@@ -64,7 +64,7 @@ def _rfft(example: Example, event: TraceEvent) -> Result:
     given = event.arguments.get("fft_length", NONE)
     length = int(parameters["samples"]) if given == NONE else None
     if length is None:
-        return Gap(event.line, f"{event.name} with a length other than its input's is not recognised")
+        return Gap(event.line, f"{event.name} with a length other than its input's is not recognized")
     parameters |= {"frame_length": length, "frame_step": length, "fft_length": length, "window": "none"}
     parameters |= {"pad_end": False, "filter": _is_filtered(example, signal)}
     return placed(Found("stft", parameters, event.line), event)

@@ -1,4 +1,4 @@
-"""Recognises copies between host and device, allocations, compression, and memory queries."""
+"""Recognizes copies between host and device, allocations, compression, and memory queries."""
 
 from collections.abc import Iterator
 

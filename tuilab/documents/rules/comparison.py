@@ -212,7 +212,7 @@ _DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 
 @rule("TL117", "Comparison of identical work", "warning")
 def nothing_differs(example: Example) -> Iterator[Hit]:
-    """Two timings are labelled as different methods, but do the same work in the same way.
+    """Two timings are labeled as different methods, but do the same work in the same way.
 
     Why: The two times differ only by the first call's cost and noise.
 

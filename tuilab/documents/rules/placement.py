@@ -37,7 +37,7 @@ def idle_scope(example: Example) -> Iterator[Hit]:
 
 @rule("TL302", "Silent soft placement", "warning")
 def soft_placement(example: Example) -> Iterator[Hit]:
-    """A time is labelled GPU without a check, or CPU without a scope that puts the work there.
+    """A time is labeled GPU without a check, or CPU without a scope that puts the work there.
 
     Why: TensorFlow silently replaces a missing device, and the figure gets the wrong name.
 
@@ -99,7 +99,7 @@ def _is_strict(example: Example, scope: DeviceScope) -> bool:
 
 
 def _labelled_cpu(example: Example) -> Iterator[Hit]:
-    """Yield each measured time that is labelled CPU and compared with a GPU time, although no scope puts its
+    """Yield each measured time that is labeled CPU and compared with a GPU time, although no scope puts its
     work on the CPU.
     """
     if not any(map(_is_of_gpu, example.timing_of.values())):

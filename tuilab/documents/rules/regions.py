@@ -473,7 +473,7 @@ def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[
     """
     events, region = timing.events, timing.region
     trained = measured and all(event.kind == "train" for event in events if _measures(event))
-    # A time that is labelled as training should not include testing.
+    # A time that is labeled as training should not include testing.
     fits = any(e.name == "fit" for e in events) and not _WHOLE.search(timing.label)
     # Work in a time that the code subtracts is not part of the result.
     less = [r for r in map(example.trace.regions.__getitem__, region.beside) if _is_within(r, region)]
@@ -619,7 +619,7 @@ def _is_within(part: Region, region: Region) -> bool:
 def _how_bad(timing: Timing, what: str) -> Severity | None:
     """Return the severity of the extra work.
 
-    Testing is only a note, unless the time is labelled as training.
+    Testing is only a note, unless the time is labeled as training.
     """
     if what == _SHOWS:
         return "warning"
@@ -761,7 +761,7 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
             return "TFLite's interpreter is created and loads its model"
         case "graph":
             return (
-                "variables are initialised"
+                "variables are initialized"
                 if _initialises(example, event)
                 else _describe_random(example, event)
             )
@@ -798,7 +798,7 @@ def _describe_data(event: TraceEvent, own: bool) -> str:
     own: the clock is read in a function other than the one that makes the data.
     """
     if event.place.file or not isinstance(event.result, Tensor):
-        return ""  # data made in a neighbouring module is part of that module's work
+        return ""  # data made in a neighboring module is part of that module's work
     if own and event.kind == "create" and not event.name.startswith("tf.random."):
         return ""  # a function that starts from zeros creates them as part of its work
     count = elements(event.result.shape)

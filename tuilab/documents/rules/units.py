@@ -119,7 +119,7 @@ _DATES = re.compile(r"datetime\.|pandas\.")
 _MILLISECONDS = re.compile(r"(?:\b|\})(?:ms|msecs?|mill?i-?sec\w*|millis)\b", re.IGNORECASE)
 
 
-@rule("TL115", "Seconds labelled as milliseconds", "error")
+@rule("TL115", "Seconds labeled as milliseconds", "error")
 def seconds_as_milliseconds(example: Example) -> Iterator[Hit]:
     """A time in seconds is printed as milliseconds, or only one part of a timedelta is used.
 
@@ -159,7 +159,7 @@ def seconds_as_milliseconds(example: Example) -> Iterator[Hit]:
             if _MILLISECONDS.search(words) and example.holds(line):
                 yield Hit(
                     line,
-                    "these are seconds, but labelled as milliseconds",
+                    "these are seconds, but labeled as milliseconds",
                     timing=timing,
                     severity="error",
                 )

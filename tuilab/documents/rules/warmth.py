@@ -189,7 +189,7 @@ def _name(work: TraceEvent) -> str:
 
 def _cost(work: TraceEvent) -> str:
     if work.kind == "graph":
-        return "the timing includes tracing, optimisation and, if enabled, XLA's compilation"
+        return "the timing includes tracing, optimization and, if enabled, XLA's compilation"
     if work.kind == "train":
         return "the timing includes tracing its step"
     if work.kind == "opaque":

@@ -44,7 +44,7 @@ At the top is the text, below it the measurement mistakes in its code. **{docume
 go to the next or previous finding, and the text scrolls to it. Under the findings are presets that measure
 what the examples intended: **{document.turn}** moves to the presets, opening a preset measures it,
 **{document.fact-check}** checks the claims of all presets. **{document.prove}**, or opening a finding, proves
-the finding: the lab measures the recognised op and shape, and shows the factor by which the document's figure
+the finding: the lab measures the recognized op and shape, and shows the factor by which the document's figure
 is wrong on this machine. Press it again to stop. The document's own code never runs.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -155,7 +155,7 @@ is wrong on this machine. Press it again to stop. The document's own code never 
             if report.presets:
                 yield Items(of_presets(report.presets))
             else:
-                why = "the findings give the reasons" if self._found else "no timed op was recognised"
+                why = "the findings give the reasons" if self._found else "no timed op was recognized"
                 yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:

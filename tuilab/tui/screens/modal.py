@@ -1,4 +1,4 @@
-"""Base of all pages over the main screen: a centred frame that escape closes."""
+"""Base of all pages over the main screen: a centered frame that escape closes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial

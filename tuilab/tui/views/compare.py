@@ -25,7 +25,7 @@ load slows both arms of a round, so it may differ from the quotient of the media
 choose an arm, **{arms.scale}** switches to a logarithmic scale.
 
 **{compare.race}** starts a race: each arm runs the same number of calls at its measured pace. Recordings from
-other machines that are pinned as ghosts also race, labelled with machine and date.
+other machines that are pinned as ghosts also race, labeled with machine and date.
 """
 
     DEFAULT_CSS = "Compare Numbers { height: 0; }"

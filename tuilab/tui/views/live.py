@@ -18,7 +18,7 @@ class Live(View):
 ## Live
 
 The line connects the mean times per call of the timed blocks, one block per round; in each round the arms
-take turns in random order. In a long run, the line connects medians of neighbouring blocks, with the extremes
+take turns in random order. In a long run, the line connects medians of neighboring blocks, with the extremes
 as faint dots. The dotted line and its band are the median and its 95% interval. Faint lines are earlier runs
 with other settings (**{arms}** chooses what is drawn). Before the first round, the plot shows the warm-up,
 which is not counted, and the number of arms that have not started.

@@ -76,7 +76,7 @@ At the top: how many ops ran on each device and why, starting with ops that did 
 model, its layers follow. **{table.select}** shows the rows of a group; *every op* shows all rows. Below, each
 op as observed: the device that computed it, the memory that holds its output if that is on another device,
 and the reason if the op did not run where requested. A copy between devices has its own row, with its bytes;
-ops that the optimiser removed are counted. **{table.filter}** filters, **{table.order}** sorts by the next
+ops that the optimizer removed are counted. **{table.filter}** filters, **{table.order}** sorts by the next
 column.
 """
     DEFAULT_CSS = """

@@ -35,7 +35,7 @@ Before the first point, the plot shows the warm-up, which is not counted. Both a
 is the median at that size, with its 95% interval; `◌` is an unfinished point, which the text below ignores;
 `┊` is a crossover found by bisection, with its interval shaded. The slider shows the crossover too.
 **{plot.before} {plot.next}** (or a click) move along a curve, and the slider follows; below are the answer at
-that size and the placement of its ops. The frame has the colour of the device that is faster at that size.
+that size and the placement of its ops. The frame has the color of the device that is faster at that size.
 **{sweep.measure}** measures that size. A dashed line is the best case on a GPU you do not have, from its data
 sheet: a bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the axes given by the
 preset.
@@ -119,8 +119,8 @@ preset.
         self.lab.begin()
 
     def _frame(self, family: str) -> None:
-        """Colour the frame for a device family, which is the faster one at the current size; "" restores the
-        default colour.
+        """Color the frame for a device family, which is the faster one at the current size; "" restores the
+        default color.
         """
         for name in ("CPU", "GPU"):
             self.screen.query("#views").set_class(name == family, f"-{name.lower()}")

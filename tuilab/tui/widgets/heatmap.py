@@ -108,7 +108,7 @@ cursor.
             text = cell_text(cell, self._marks, width) if middle else " " * width
             style = cell_style(cell, self._marks)
             if (i, j) == self._at:
-                # Draw the cursor as a frame of bold characters, so that it is visible without colour.
+                # Draw the cursor as a frame of bold characters, so that it is visible without color.
                 style = TextStyle(bold=True, on=style.on, reverse=self.has_focus)
                 text = FOCUS + text[1:] if middle and width >= 3 else text
             out.append((text, style))

@@ -19,7 +19,7 @@ from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.look import DARK_HUES, MUTED, Line, TextStyle, contrast, hue_color, readable
 from tuilab.tui.widgets.wording import wrap
 
-# Shades blend the background with the text colour.
+# Shades blend the background with the text color.
 _SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
 STRONG_TINT = 30
 """Minimum percentage of a hue in a background that shows the hue clearly."""
@@ -93,7 +93,7 @@ class LineWidget(Widget):
         return Strip(segments).simplify().adjust_cell_length(width, self.rich_style)
 
     def empty_lines(self, width: int, height: int, sentence: str = "") -> Sequence[Line]:
-        """Return the sentence that explains why there is nothing to show, wrapped and centred."""
+        """Return the sentence that explains why there is nothing to show, wrapped and centered."""
         text = wrap(spoken(self, sentence or self.empty), max(1, min(width - 2, 72)))[:height]
         top = max(0, (height - len(text)) // 2)
         body = [((" " * max(0, (width - cell_len(line)) // 2) + line, MUTED),) for line in text]
@@ -119,8 +119,8 @@ class LineWidget(Widget):
         if ground and self.app.console.color_system == "256":
             sent, ground = of_256(ground, faint=faint)
         if ground:
-            # On a strong background, text in the widget's background colour may be more readable than text in
-            # the text colour.
+            # On a strong background, text in the widget's background color may be more readable than text in
+            # the text color.
             best = max(self.color_of("text"), self.background_colors[1], key=lambda c: contrast(c, ground))
             color = best if style.name == "text" else readable(color, ground, best)
         return self.rich_style + Style(
@@ -128,15 +128,15 @@ class LineWidget(Widget):
             bgcolor=sent.rich_color if sent else None,
             bold=style.bold or None,
             reverse=style.reverse or None,
-            # A cursor's background has the accent's colour. Any other faint background is the band of an
+            # A cursor's background has the accent's color. Any other faint background is the band of an
             # interval.
             meta={BAND: True} if faint and not style.on.startswith("accent") else None,
         )
 
     def color_of(self, name: str) -> Color:
-        """Return the colour for a name in a text style: a shade, a role in the theme, a hue, or `#rrggbb`.
+        """Return the color for a name in a text style: a shade, a role in the theme, a hue, or `#rrggbb`.
 
-        `name/20` means 20% of that colour over the background.
+        `name/20` means 20% of that color over the background.
         """
         ground, text = self.background_colors[1], self.colors[3]
         name, _, share = name.partition("/")
@@ -152,9 +152,9 @@ class LineWidget(Widget):
 
 
 def of_256(ground: Color, *, faint: bool) -> tuple[Color, Color]:
-    """Return a background for a terminal with 256 colours, and the colour that such a terminal shows.
+    """Return a background for a terminal with 256 colors, and the color that such a terminal shows.
 
-    A faint colour becomes grey, because even the faintest tint on such a terminal would hide lines that are
+    A faint color becomes gray, because even the faintest tint on such a terminal would hide lines that are
     drawn on it.
     """
     if faint:

@@ -1,6 +1,6 @@
 """Defines styles, hues, markers and characters. No other module defines the look of a plot.
 
-Drawing functions are pure and return lines of (text, style). The theme turns a style into colours when the
+Drawing functions are pure and return lines of (text, style). The theme turns a style into colors when the
 line is shown. Series differ by marker and label as well as by hue.
 """
 
@@ -34,8 +34,8 @@ GOOD, BAD, WARN = TextStyle("good"), TextStyle("bad"), TextStyle("warn")
 STRONG = TextStyle(bold=True)
 
 # Based on Okabe and Ito (2008), lightened for dark backgrounds and darkened for light ones. CPU hues are
-# blues and GPU hues oranges, which remain distinguishable with every kind of colour blindness; lightness
-# shows the mode. All are among the 256 colours that every terminal has, so they remain distinguishable on
+# blues and GPU hues oranges, which remain distinguishable with every kind of color blindness; lightness
+# shows the mode. All are among the 256 colors that every terminal has, so they remain distinguishable on
 # each.
 DARK_HUES = {
     "cpu0": "#AFDFFF", "cpu1": "#5FAFFF", "cpu2": "#5F87FF",
@@ -114,7 +114,7 @@ def hue_color(hue: str, dark: bool) -> str:
 
 
 def contrast(a: Color, b: Color) -> float:
-    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2.2, relative luminance)."""
+    """Return the contrast ratio of two colors, 1 to 21 (WCAG 2.2, relative luminance)."""
 
     def luminance(color: Color) -> float:
         r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color.normalized)
@@ -125,7 +125,7 @@ def contrast(a: Color, b: Color) -> float:
 
 
 def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Color:
-    """Return `color`, blended towards the text colour until its contrast with the background is at least
+    """Return `color`, blended towards the text color until its contrast with the background is at least
     `least`.
     """
     for step in range(11):

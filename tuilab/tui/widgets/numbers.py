@@ -17,7 +17,7 @@ class Numbers(Table[ArmResult]):
 
 One row per arm. **median** is the time per call over blocks of many calls, with its 95% interval (valid for
 this process at this time, unless several processes measured); **n** is the number of blocks; **one call** is
-the median of single synchronised calls; **first call** is the very first call, which traces and compiles.
+the median of single synchronized calls; **first call** is the very first call, which traces and compiles.
 **of roof** is the share of the hardware limit, **bound by** is the largest part of a call ({view-roofline}
 shows both). **ran on** is the device that computed. ⚑ counts the caveats on an arm's figures; the last line
 lists the caveats of the row under the cursor.

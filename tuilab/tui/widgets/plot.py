@@ -1,7 +1,7 @@
 """The plot. No other module uses the plotting library.
 
-plotext connects points with braille dots. Axes, legend and colours are drawn here, so that they match the
-theme, stay in place while data arrives, and are readable without colour.
+plotext connects points with braille dots. Axes, legend and colors are drawn here, so that they match the
+theme, stay in place while data arrives, and are readable without color.
 """
 
 from collections.abc import Mapping, Sequence
@@ -147,8 +147,8 @@ class Canvas:
             if ground:
                 style = replace(style, on=ground)
             elif character == " " and seen and not seen[-1][1].on:
-                # A blank shows no text colour, so keep the previous character's style, which sends fewer
-                # colour codes.
+                # A blank shows no text color, so keep the previous character's style, which sends fewer
+                # color codes.
                 style = seen[-1][1]
             seen.append((character, style))
         groups = groupby(seen, key=lambda cell: cell[1])
@@ -277,7 +277,7 @@ class Picture:
         cells = [(self.row(y), self.column(x)) for x, y in zip(*points, strict=True)]
         if series.style == "trace":
             # Draw markers at columns that differ between the series, and at each series' last point, so that
-            # series are distinguishable without colour.
+            # series are distinguishable without color.
             own = sum(map(ord, series.key)) % APART
             seen = {column: row for row, column in reversed(cells) if (column - own) % APART == 0}
             cells = [] if series.ghost else [*((row, column) for column, row in seen.items()), *cells[-1:]]

@@ -29,9 +29,9 @@ HUES = {
 """Hues by phase; "" is the key for events without a phase."""
 OTHER = "other"
 FILL = 70
-"""Percentage of a phase's colour in the background of its events.
+"""Percentage of a phase's color in the background of its events.
 
-With a lower percentage, two phases would look the same on a terminal with 256 colours.
+With a lower percentage, two phases would look the same on a terminal with 256 colors.
 """
 LEAST_WITH_LEGEND = 6
 """Minimum rows for a separate legend line. With fewer rows, the legend is at the end of the last line."""
@@ -163,7 +163,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         ]
 
     def _legend(self, width: int) -> Line:
-        """Return the names of the visible phases in their colours; empty without colours."""
+        """Return the names of the visible phases in their colors; empty without colors."""
         if self.app.no_color:
             return ()
         there = {span.phase if span.phase in HUES else "" for track in self._tracks for span in track.spans}
@@ -190,7 +190,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
                 style = TextStyle("text" if picked else hue, bold=picked, reverse=picked)
                 out.append(("▌", style))
             else:
-                # Leave the left edge free, because it separates the event from its neighbour.
+                # Leave the left edge free, because it separates the event from its neighbor.
                 name = fit(piece.span.name if width > 3 else "", width - 1)
                 out.append(("▏" + name, TextStyle(bold=picked, reverse=picked, on=f"{hue}/{FILL}")))
         return out

@@ -1,7 +1,7 @@
 """Counts a graph's work by op and scope: arithmetic, bytes accessed, and ops launched.
 
 TensorFlow's wheel does not expose XLA's cost analysis, which counts a loop's body only once anyway. So this
-module counts each op from its shapes, after the optimisations that the compilers make: it skips unused ops,
+module counts each op from its shapes, after the optimizations that the compilers make: it skips unused ops,
 folds constant expressions and counts equal ops once. It follows function calls, and multiplies a loop's body
 by its trip count if constants determine that count. Ops that cannot be counted are listed.
 """

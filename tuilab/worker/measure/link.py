@@ -15,7 +15,7 @@ TRIES = 10
 
 
 def measure_link(tf: Any, stopwatch: Stopwatch, source: str, target: str) -> CopyCost:
-    """Time synchronised copies from one device to another (`/CPU:0`, `/GPU:0`). The fastest of ten copies of
+    """Time synchronized copies from one device to another (`/CPU:0`, `/GPU:0`). The fastest of ten copies of
     each size counts.
     """
     times = []

@@ -1,4 +1,4 @@
-"""Finds the ops that TensorFlow's optimiser keeps in a graph, with constants folded and equal ops merged."""
+"""Finds the ops that TensorFlow's optimizer keeps in a graph, with constants folded and equal ops merged."""
 
 import math
 from collections.abc import Hashable, Iterable
@@ -8,11 +8,11 @@ from tuilab.model.arithmetic import Shape, Shaped
 from tuilab.model.ops import BRANCHES, CALLS, LOOPS, SOURCES
 
 FOLDED = 100 * 1024
-"""Maximum bytes of an output that the optimiser folds into a constant even if its inputs are smaller."""
+"""Maximum bytes of an output that the optimizer folds into a constant even if its inputs are smaller."""
 
 
 class Optimised:
-    """Finds, op by op in the graph's order, the ops that the optimiser folds or merges.
+    """Finds, op by op in the graph's order, the ops that the optimizer folds or merges.
 
     most: maximum bytes of an output that is folded into a constant; larger outputs are folded only if their
     inputs are as large. constants: bytes of each tensor that depends on constants only, by name.

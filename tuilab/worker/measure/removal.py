@@ -127,7 +127,7 @@ def removed(
     kept = compiled(lambda given: imported(definition, given, {}, [t.name for t in held]))(arguments)
     if sum(int(tf.size(t)) * t.dtype.size for t in kept if t.dtype.name not in _HANDLES) > MOST_BYTES:
         return None
-    # The optimiser drops an op that nothing reads, so the layer's inputs are results of the call, too.
+    # The optimizer drops an op that nothing reads, so the layer's inputs are results of the call, too.
     wanted = [t.name for t in (*graph.outputs, *border.reads) if t.dtype.name not in _HANDLES]
     short = without(definition, border)
 

@@ -1,4 +1,4 @@
-"""Times blocks of calls and subtracts the cost of synchronising."""
+"""Times blocks of calls and subtracts the cost of synchronizing."""
 
 import gc
 import itertools

@@ -1,6 +1,6 @@
 """Checks that a call computes what was requested and that all calls are alike.
 
-A call whose work was optimised away only seems fast.
+A call whose work was optimized away only seems fast.
 
 The requested work is the traced function; the work done is what the placement pass observed. Some calls of
 user code are also watched, to find what they trace, print, draw, build or pass out of TensorFlow.
@@ -117,7 +117,7 @@ class Asked:
     def _add(self, graph: Any, optimised: Optimised, *, used: bool) -> None:
         """Add the operations of a graph and of the functions that it calls.
 
-        optimised: knows which inputs of the graph depend on constants only. used: False if nothing uses the
+        optimized: knows which inputs of the graph depend on constants only. used: False if nothing uses the
         graph's results.
         """
         needed = ops_needed(graph, graph.outputs) if used else set()

@@ -84,7 +84,7 @@ FAMILIES: dict[str, frozenset[str]] = {
         Svd TakeManySparseFromTensorsMap TridiagonalMatMul TridiagonalSolve
         """
     ),
-    "Networks: convolutions, pooling, normalisation, losses, recurrent cells, quantised kernels.": names(
+    "Networks: convolutions, pooling, normalization, losses, recurrent cells, quantized kernels.": names(
         """
         ApproxTopK AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BatchNormWithGlobalNormalization
         BatchNormWithGlobalNormalizationGrad BiasAdd BiasAddGrad BiasAddV1 BlockLSTM BlockLSTMGrad

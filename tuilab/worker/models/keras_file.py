@@ -214,9 +214,9 @@ def _build(
     given.copied(b.arm.input)
     if policy != FLOAT32 and any(part["class_name"] in _QUANTISED for part in _parts(opened.config)):
         if policy == "mixed_float16":
-            raise Unavailable("Keras computes quantised layers only in float32 and bfloat16")
+            raise Unavailable("Keras computes quantized layers only in float32 and bfloat16")
         if training:
-            raise Unavailable("the gradients of quantised layers are float32 only")
+            raise Unavailable("the gradients of quantized layers are float32 only")
     b.progress(f"building the model, {size(memory.of_weights(tf, opened.loaded))} of weights")
     model = opened.model(tf, b.device, policy, TRAINING if training else INFERENCE)
     arrays = given.arrays(b.values)
@@ -408,7 +408,7 @@ def _input_name(tensor: Any, index: int) -> str:
 
 def with_policy(config: Any, policy: str) -> Any:
     """Return the config with this dtype policy set in each layer that computes in float32, including
-    quantised layers.
+    quantized layers.
     """
     if isinstance(config, list):
         return [with_policy(each, policy) for each in config]

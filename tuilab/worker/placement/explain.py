@@ -91,7 +91,7 @@ def explain_scenario(context: Context, body: bytes) -> Iterator[ScenarioExplanat
     watched = [_placement(context, workload, scenario, arm) for arm in question.arms]
     named = zip(watched, labels(question.arms), strict=True)
     arms = tuple(msgspec.structs.replace(placement, label=name) for (placement, _), name in named)
-    # Apart from optimisations, the ops are the same on every device, so examine one device only.
+    # Apart from optimizations, the ops are the same on every device, so examine one device only.
     observed = [seen for _, seen in watched if seen is not None]
     device = observed[0].device if observed else None
     rows = united([seen.forecast for seen in observed if seen.device == device])

@@ -12,7 +12,7 @@ from tuilab.worker.placement.names import short
 from tuilab.worker.placement.registry import dtype_name
 from tuilab.worker.placement.shapes import Sizes, constant_bytes
 
-# Suffix of the name of the last of several unary ops that the optimiser merged.
+# Suffix of the name of the last of several unary ops that the optimizer merged.
 _COMPOSED = "/unary_ops_composition"
 LOOPED = re.compile(r"/(?:body|cond)/_\d+/")
 """Matches the part of a node's name that marks it as inside a loop. It follows the loop's own name."""
@@ -22,7 +22,7 @@ _BRANCH = re.compile(r"/(?:then|else|branch\d*)/_\d+/")
 @dataclass(frozen=True)
 class GraphOp:
     """A node that runs. written: the nodes of the original function that it replaces; () for a node that the
-    optimiser added.
+    optimizer added.
     """
 
     name: str
@@ -56,7 +56,7 @@ class GraphCopy:
 
 @dataclass(frozen=True)
 class Folded:
-    """A node of the original function that the optimised graph no longer contains, and its replacement."""
+    """A node of the original function that the optimized graph no longer contains, and its replacement."""
 
     name: str
     op: str
@@ -209,7 +209,7 @@ def _copy(send: Any, receive: Any, sizes: Sizes, constants: Mapping[str, Any]) -
 
 
 def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
-    """Yield the nodes that the optimiser removed: nodes of the original function that no partition
+    """Yield the nodes that the optimizer removed: nodes of the original function that no partition
     contains.
     """
     left = {n.name.removesuffix(_COMPOSED): n.op for p in graph.partition_graphs for n in p.node}
@@ -223,7 +223,7 @@ def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
         if node.op in CALLS or (name not in left and name in around):
             continue  # inlined into its parts, not folded
         if name in left or name in constant:
-            why = "computed once, when the graph was optimised"
+            why = "computed once, when the graph was optimized"
         elif node.op in PASSING_ON:
             why = "only returned its input"
         else:

@@ -163,7 +163,7 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
         return Reason(
             "no-kernel",
             "no kernel is registered for it",
-            f"the registry lists {kernels.op} for no device, not counting labelled kernels",
+            f"the registry lists {kernels.op} for no device, not counting labeled kernels",
         )
     if is_pipeline(kernels.op):
         return Reason(

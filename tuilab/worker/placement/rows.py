@@ -153,7 +153,7 @@ class Rows:
         return self.node(placed, op.name, shown, call.count * times, note)
 
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
-        """Return the op to look up: the original op if the optimiser replaced it with a CPU-only op; of
+        """Return the op to look up: the original op if the optimizer replaced it with a CPU-only op; of
         several merged ops, the first one that no GPU would run, or else the last one.
         """
         if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:

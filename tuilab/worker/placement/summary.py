@@ -1,4 +1,4 @@
-"""Summarises placement rows into the devices, ops and copies observed for an arm."""
+"""Summarizes placement rows into the devices, ops and copies observed for an arm."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class Observation:
 
     nodes: the rows of the log, with equal ones merged and counted. device: where it computed: the requested
     device if any work was observed there, else the device with most of the work; None if no TensorFlow op
-    ran. ops: ops run per call, as dispatched or in the optimised graphs, excluding those inside XLA programs
-    and tf.data. folded: ops that the graph optimiser removed. copies, copied: number and bytes of copies
+    ran. ops: ops run per call, as dispatched or in the optimized graphs, excluding those inside XLA programs
+    and tf.data. folded: ops that the graph optimizer removed. copies, copied: number and bytes of copies
     between devices per call. reason: why the requested device did not compute, "" if it did. forecast: the
     ops that a GPU would run with this build. arithmetic: estimated number of operations in its XLA programs;
     None if there is no program or one cannot be estimated.

@@ -48,7 +48,7 @@ class EagerOp:
 
 @dataclass
 class FunctionCall:
-    """A tf.function call. graphs: its graphs as optimised and partitioned by the runtime; none under XLA.
+    """A tf.function call. graphs: its graphs as optimized and partitioned by the runtime; none under XLA.
 
     shapes: the shapes of the arguments; for a variable's handle, the variable's shape. arguments, fresh: the
     argument tensors, and those that have no copy on the program's device yet; for XLA functions only.

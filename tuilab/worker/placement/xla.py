@@ -41,7 +41,7 @@ class HloOp:
 
 
 def operations(hlo: str) -> Iterator[HloOp]:
-    """Yield the operations of the entry computation in an optimised HLO text. A fusion counts as one
+    """Yield the operations of the entry computation in an optimized HLO text. A fusion counts as one
     operation.
     """
     entry = _ENTRY.search(hlo)
@@ -63,7 +63,7 @@ def _name_op(op_type: str | None, name: str | None) -> str:
 
 
 def arithmetic(hlo: str) -> float | None:
-    """Return the estimated number of operations in an optimised HLO text; None if it contains a loop, branch
+    """Return the estimated number of operations in an optimized HLO text; None if it contains a loop, branch
     or library call, whose operations are unknown.
 
     Counts two operations per output element and contracted position of a product or convolution, fifty per

@@ -42,7 +42,7 @@ def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
 
 
 def summary(done: list[Check], seconds: float) -> SelftestSummary:
-    """Summarise all checks in one sentence. On a busy machine, the checks mean little."""
+    """Summarize all checks in one sentence. On a busy machine, the checks mean little."""
     failed = [check.name for check in done if not check.passed]
     idle = not {"idle", "still-idle"} & set(failed)
     message = f"all {len(done)} checks passed" if len(done) > 1 else "the check passed"

@@ -29,7 +29,7 @@ class Burn:
     def apply(self, tf: Any, value: Any) -> Any:
         """Return `value` unchanged after inflating the blocks; for use in a mapped function."""
         data = tf.io.decode_compressed(self.blocks, compression_type="ZLIB")
-        # The sum is zero, but the optimiser cannot know that; otherwise, it would drop the unused work.
+        # The sum is zero, but the optimizer cannot know that; otherwise, it would drop the unused work.
         zero = tf.reduce_sum(tf.strings.length(data)) - self.inflated
         return value + tf.cast(zero, value.dtype)
 

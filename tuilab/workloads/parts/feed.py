@@ -87,7 +87,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 VARIANTS = (
     Variant(
         "serial",
-        "One image at a time, on demand: TensorFlow's optimisations that would run the map ahead of the step "
+        "One image at a time, on demand: TensorFlow's optimizations that would run the map ahead of the step "
         "or in parallel are disabled.",
     ),
     Variant(
