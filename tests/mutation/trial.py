@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from coverage import CoverageData
+
 from tests.mutation.changes import Change
 
 TESTS = (
@@ -128,8 +130,6 @@ def in_body(source: str, line: int) -> bool:
 
 
 def read_reach(data: Path, folder: Path) -> Reach:
-    from coverage import CoverageData
-
     recorded = CoverageData(str(data))
     recorded.read()
     found: Reach = {}
