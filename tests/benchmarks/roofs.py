@@ -126,8 +126,8 @@ def measure() -> list[Row]:
 def _row(name: str, ours: float, theirs: float, unit: str, *, low: bool) -> Row:
     """Return a row of the table.
 
-    The budget is met if both figures agree within 10%. tuilab's product may also be faster than the BLAS
-    used here, because a roof is a maximum.
+    The budget is met if both figures agree within 10%. For matrix products, tuilab's figure
+    may also be higher than that of the BLAS used here, because a roof is a maximum.
     """
     if not theirs:
         return Row(name, "± 10%", f"{rate(ours, unit)}; no C compiler is here", None, "")

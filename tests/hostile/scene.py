@@ -161,7 +161,7 @@ device = "GPU"
 
 
 def presets(folder: Path, count: int, supply: Supply) -> None:
-    """Write `count` valid preset files and as many invalid ones, each invalid for another reason."""
+    """Write `count` valid and `count` invalid preset files, with several kinds of errors."""
     folder.mkdir(exist_ok=True)
     names = ("title", "summary", "wrong", "advice", "document", "heading", "claim", "quoted", "then", "op")
     for number in range(count):

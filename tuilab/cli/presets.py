@@ -12,7 +12,7 @@ from tuilab.report.rows import cut
 
 
 class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One preset for scripts. If its file is invalid, `error` is set and most fields are empty."""
+    """One preset, as listed for scripts. If its file is invalid, `error` is set and most fields are empty."""
 
     name: str
     title: str = ""

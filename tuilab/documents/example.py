@@ -108,7 +108,7 @@ class Example:
         for found in _HIDDEN.finditer(self.block.code):
             line = self.block.line + self.block.code.count("\n", 0, found.end())
             # A setting in Python counts only if the interpreter reached its line: on a branch that is not
-            # taken, it hides nothing.
+            # taken, it does not hide the GPU.
             if "environ[" not in found[0] or any(
                 e.line == line and e.name == _ENVIRON for e in self.trace.events
             ):

@@ -27,7 +27,7 @@ GIVEN: "dict[str, Any]" = {}
 
 
 class Loader(importlib.machinery.SourceFileLoader):
-    """Loads a tuilab module with the lent modules."""
+    """Loads a tuilab module so that its imports find the modules in `LENT` first."""
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
         """Compile without evaluating annotations if this Python cannot evaluate `X | Y`."""

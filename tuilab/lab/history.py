@@ -555,7 +555,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
     hidden = await client.do(lambda history: history.prune(found))
     deleted = f"{plural(len(hidden), 'run')} deleted, {size(found.size)}."
-    text = deleted + " {history.undo} restores them within a week."
+    text = deleted + " {history.undo} can restore them for a week."
     try:
         gone = await client.do(lambda history: history.clean_up(on))
     except Stopped:

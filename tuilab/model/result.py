@@ -225,7 +225,7 @@ class PointResult(msgspec.Struct, frozen=True):
 
 
 class Crossover(msgspec.Struct, frozen=True, kw_only=True):
-    """The size along the axis from which `a` is faster than `b`."""
+    """The size along the axis above which `a` is faster than `b`."""
 
     a: str
     """An arm's id."""

@@ -1,4 +1,5 @@
-"""Removing a layer from a graph: what stays, what it computes, and the share that the report gets."""
+"""Removing a layer from a graph: what stays, what it computes, and the layer's share of the call in
+the report."""
 
 import uuid
 from pathlib import Path

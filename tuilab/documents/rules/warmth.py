@@ -193,7 +193,7 @@ def _cost(work: TraceEvent) -> str:
     if work.kind == "train":
         return "the timing includes tracing its step"
     if work.kind == "opaque":
-        return "the timing includes tracing and allocating memory for its TensorFlow code"
+        return "the timing includes memory allocation, and tracing of the TensorFlow code that is called"
     if work.name == "invoke":
         return "the timing includes preparing weights and allocating memory"
     return "the timing includes loading kernels and allocating memory"
