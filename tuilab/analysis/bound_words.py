@@ -135,7 +135,7 @@ def _clause(bound: GpuBound) -> str:
         return f"cannot win (limited by {_limit(bound)})"
     if bound.busy is not None and _open(bound):
         if bound.busy[1] > MOST_TIMES:
-            return f"could be faster, but no upper limit below {MOST_TIMES}× is known"
+            return f"may be faster or slower (no upper limit below {MOST_TIMES}× is known)"
         return f"could be at most {significant(bound.busy[1], 2)}× faster"
     likely = _likely(bound)
     word = "faster" if bound.expected is not None and bound.expected[0] > 1 else "as fast"
