@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from tests import made
 from tuilab.analysis.account import unknown
@@ -58,6 +59,15 @@ def test_each_layer_is_compared_with_its_nearer_roof():
     assert conv.of_roof == pytest.approx(20e6 / 100e9 / 0.4e-3)
     assert add.of_roof == pytest.approx(100e3 / 1e9 / 0.2e-3)
     assert sort.flop is None
+
+
+def test_operations_of_a_layer_that_are_not_all_counted_are_a_lower_bound():
+    state = run(compute=0.8e-3, dispatch=0.2e-3)
+    part = replace(LAYERS[0], work=replace(LAYERS[0].work, uncounted=("MatMul",)))
+    state.apply(e.LayersKnown(run="r1", arm=made.GRAPH.id, point=0, layers=(part, *LAYERS[1:])))
+    conv, add, _ = layers_at(state, state.arms[made.GRAPH.id], 0)
+    assert layer_row(conv)[3] == "≥ 20.0 MFLOP" and layer_row(conv)[5].startswith("≥ ")
+    assert "≥" not in "".join(layer_row(add))
 
 
 def test_a_result_has_the_layers_of_a_profiled_arm_and_the_report_adds_up():

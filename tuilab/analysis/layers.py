@@ -67,6 +67,7 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
                 share_range=(low, high) if layer.saved is not None or layer.looping else None,
                 bound_by=_bound_by(layer, least, took_s),
                 of_roof=share_of_roof(least, took_s) if least is not None else None,
+                uncounted=layer.work.uncounted,
             )
         )
     return tuple(sorted(out, key=lambda layer: -layer.share))

@@ -205,8 +205,10 @@ def layer_row(layer: Layer) -> list[str]:
     """Return the figures of a layer as text; for the time outside layers, only its share."""
     if layer.name == OUTSIDE:
         return [layer.name, "", percent(layer.share), "", "", "", ""]
-    flop = rate(layer.flop, "FLOP") if layer.flop is not None else "–"
+    least = "≥ " * bool(layer.uncounted)
+    flop = least + rate(layer.flop, "FLOP") if layer.flop is not None else "–"
     of_roof = share_words(layer.of_roof) if layer.of_roof is not None else "–"
+    of_roof = least + of_roof if of_roof[0].isdigit() else of_roof
     by = binding(layer.bound_by)
     return [layer.name, layer.kind, _share(layer), flop, size(layer.bytes), of_roof, by]
 
