@@ -39,5 +39,5 @@ def test_each_replica_has_its_share_on_its_own_device(make):
 def test_too_few_devices_and_arms_of_other_devices_say_why(make):
     with pytest.raises(Unavailable, match=r"4 replicas need as many CPU devices; TensorFlow lists 2"):
         make("data_parallel", "mirrored", replicas=4, **SMALL)
-    with pytest.raises(Unavailable, match="start at CPU:0"):
+    with pytest.raises(Unavailable, match="always uses CPU:0 first"):
         make("data_parallel", "mirrored", device="CPU:1", **SMALL)
