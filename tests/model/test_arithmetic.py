@@ -143,18 +143,27 @@ def test_a_sparse_product_counts_the_stored_elements() -> None:
 
 def adam(count: Counter) -> None:
     """Follow Kingma and Ba, with the bias correction in the learning rate."""
-    count.times(2), count.plus()  # m = b1 m + (1 - b1) g
-    count.times(3), count.plus()  # v = b2 v + (1 - b2) g²
-    count.times(3), count.plus(2)  # w -= rate m / (sqrt(v) + epsilon)
+    # m = b1 m + (1 - b1) g
+    count.times(2)
+    count.plus()
+    # v = b2 v + (1 - b2) g²
+    count.times(3)
+    count.plus()
+    # w -= rate m / (sqrt(v) + epsilon)
+    count.times(3)
+    count.plus(2)
 
 
 def momentum(count: Counter) -> None:
-    count.times(), count.plus()
-    count.times(), count.plus()
+    count.times()
+    count.plus()
+    count.times()
+    count.plus()
 
 
 def descent(count: Counter) -> None:
-    count.times(), count.plus()
+    count.times()
+    count.plus()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import msgspec
 from tuilab.catalogue.validate import validate
 from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
 from tuilab.cli.fact_check import measure_document
-from tuilab.cli.options import columns, file_or_output, not_over
+from tuilab.cli.options import columns, file_or_output, not_over, one_of
 from tuilab.cli.prove import prove_document
 from tuilab.cli.said import tell
 from tuilab.documents import RULES, read
@@ -42,7 +42,7 @@ from tuilab.report.rows import wrapped
 WIDTH = 100
 # Minimum number of files for which progress is shown.
 _PROGRESS = 20
-SEVERITY = click.Choice(["error", "warning", "note"], case_sensitive=False)
+SEVERITY = one_of(["error", "warning", "note"])
 CODES = "CODE[,CODE…]"
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -73,7 +73,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--format",
     "layout",
-    type=click.Choice(["text", "full", "json", "sarif", "github"], case_sensitive=False),
+    type=one_of(["text", "full", "json", "sarif", "github"]),
     default="text",
     help="full also shows examples, their presets, and unrecognized calls.",
 )
@@ -101,7 +101,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 )
 @click.option(
     "--budget",
-    type=click.Choice(BUDGETS, case_sensitive=False),
+    type=one_of(BUDGETS),
     default="quick",
     show_default=True,
     help="Time budget of --measure and --prove.",

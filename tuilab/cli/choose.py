@@ -10,6 +10,7 @@ import msgspec
 
 from tuilab.cli import completion
 from tuilab.cli.environment import hosts_with
+from tuilab.cli.options import one_of
 from tuilab.lab import Lab
 from tuilab.lab.naming import resolve
 from tuilab.lab.presets import preset_of
@@ -197,13 +198,11 @@ arm_options = combine(
         callback=_each(str.upper),
         help="Measure on this device only.",
     ),
-    _many("--mode", "modes", type=click.Choice(MODES, case_sensitive=False), help="Measure this mode only."),
+    _many("--mode", "modes", type=one_of(MODES), help="Measure this mode only."),
     shapes_option,
     _many("--dtype", "dtypes", callback=_each(str.lower), help="Measure this dtype only."),
     _many("--variant", "variants", help="Measure this variant only."),
-    click.option(
-        "--budget", type=click.Choice(BUDGETS, case_sensitive=False), default="standard", show_default=True
-    ),
+    click.option("--budget", type=one_of(BUDGETS), default="standard", show_default=True),
     click.option("--cold", is_flag=True, help="Cycle through inputs that together exceed the cache."),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
     _define_switch("--markdown", help="Print Markdown, for example for the summary of a CI job."),

@@ -5,12 +5,14 @@ import os
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from tuilab.cli.options import one_of
+
 SHELLS = ("bash", "zsh", "fish")
 MOST_RUNS = 50
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(SHELLS, case_sensitive=False))
+@click.argument("shell", type=one_of(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, /, shell: str) -> None:
     """Print the completion script for SHELL.

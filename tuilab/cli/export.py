@@ -6,7 +6,7 @@ import click
 
 from tuilab.cli import completion
 from tuilab.cli.lab import open_history
-from tuilab.cli.options import file_or_output
+from tuilab.cli.options import file_or_output, one_of
 from tuilab.model.errors import InputError
 from tuilab.model.files import printable_path, write_text
 from tuilab.model.program import PREFIX
@@ -21,7 +21,7 @@ SHORT = {"md": "markdown", "htm": "html"}
 @click.option(
     "--format",
     "format_",
-    type=click.Choice([*FORMATS, *SHORT], case_sensitive=False),
+    type=one_of([*FORMATS, *SHORT]),
     default=None,
     show_default="by the file suffix, else markdown",
 )

@@ -9,7 +9,7 @@ from tuilab import catalogue
 from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
 from tuilab.cli.lab import emit, open_history
-from tuilab.cli.options import columns
+from tuilab.cli.options import columns, one_of
 from tuilab.cli.said import tell
 from tuilab.lab.history import History, imported, is_full
 from tuilab.model import moments
@@ -110,7 +110,7 @@ def note(run: str, text: str) -> None:
 @click.option(
     "--as",
     "as_",
-    type=click.Choice(["ghost", "baseline", "none"], case_sensitive=False),
+    type=one_of(["ghost", "baseline", "none"]),
     default="ghost",
     show_default=True,
 )

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,6 +12,9 @@ import click
 from tuilab.model.datasheets import SHEETS, name_of, sheet
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import size
+
+one_of = partial(click.Choice, case_sensitive=False)
+"""The type of an option or argument with a fixed set of values, which users may type in any case."""
 
 
 def _known_gpu(ctx: click.Context, parameter: click.Parameter, value: str) -> str:

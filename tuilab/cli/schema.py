@@ -3,12 +3,13 @@
 import click
 
 from tuilab.cli.lab import emit
+from tuilab.cli.options import one_of
 from tuilab.report.schema import SCHEMAS
 from tuilab.report.schema import schema as schema_of
 
 
 @click.command()
-@click.argument("what", type=click.Choice(list(SCHEMAS), case_sensitive=False))
+@click.argument("what", type=one_of(list(SCHEMAS)))
 def schema(what: str) -> None:
     """Print the JSON Schema of WHAT: the `--json` of a command, a preset file, an event or a request."""
     emit(schema_of(what))

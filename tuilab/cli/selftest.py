@@ -7,6 +7,7 @@ from tuilab.cli.choose import quiet_option
 from tuilab.cli.environment import python_option
 from tuilab.cli.exits import DONE, FINDINGS
 from tuilab.cli.lab import emit, with_lab
+from tuilab.cli.options import one_of
 from tuilab.lab import Lab
 from tuilab.model.errors import WorkerError
 from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
@@ -29,7 +30,7 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--long", is_flag=True, help="Repeat each check five times as often, for publication.")
 @click.option(
     "--only",
-    type=click.Choice(NAMES, case_sensitive=False),
+    type=one_of(NAMES),
     multiple=True,
     help="Run only this check; repeatable.",
 )

@@ -16,6 +16,7 @@ from tuilab.cli.environment import python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, WORKER_FAILED
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import emit, with_lab
+from tuilab.cli.options import one_of
 from tuilab.lab import Lab
 from tuilab.lab.fleet import Fleet
 from tuilab.lab.presets import find_preset
@@ -51,9 +52,7 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
 @python_option
 @quiet_option
 @click.argument("presets", nargs=-1, shell_complete=completion.presets)
-@click.option(
-    "--budget", type=click.Choice(BUDGETS, case_sensitive=False), default="quick", show_default=True
-)
+@click.option("--budget", type=one_of(BUDGETS), default="quick", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @fleet_options
 @click.pass_context

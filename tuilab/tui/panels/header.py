@@ -63,12 +63,10 @@ it. It also shows runs that continue in the background; a click opens such a run
         self._runs_unseen = False
         self._opening = ""
 
-    def opens(self, name: str) -> None:
-        """Show the name of the user's file while it is opened, instead of the preset's title."""
-        self._title, self._opening = name, name
-        if name:
-            self._tone, self._states = "busy", (f"opening {name}", "opening")
-        self.repaint()
+    def opens(self, name: str, state: "LabState") -> None:
+        """Show the name of the user's file while it opens; with "", show the preset's title again."""
+        self._opening = name
+        self.tell(state)
 
     def tell(self, state: "LabState") -> None:
         from tuilab.presentation.status import machine_words, status

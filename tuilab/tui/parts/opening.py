@@ -94,9 +94,7 @@ class Opener:
 
     def _show_opening(self) -> None:
         for header in self._screen.query("Header").results(Header):
-            header.opens(self.reading)
-            if not self.reading:
-                header.tell(self._lab.state)
+            header.opens(self.reading, self._lab.state)
 
     async def _open(self, words: str, taken: Callable[..., None]) -> None:
         """Open the preset, file or function that the words name. Raises InputError, or Unanswered if the

@@ -57,10 +57,10 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
         yield known(bench, timed.arm, timed.point, Work(uncounted=("its graph",)))
         return
     yield known(bench, timed.arm, timed.point, work)
-    yield from _with_trips(bench, timed.arm, timed.point, work)
+    yield from _with_eager_counts(bench, timed.arm, timed.point, work)
 
 
-def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
+def _with_eager_counts(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
     """Give arms with data-dependent loops or branches the operation count of the eager arm, which counts each
     op that runs.
 
@@ -124,7 +124,7 @@ def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
 def _traced(bench: Bench, timed: TimedArm) -> Counted:
     """Return the work of the arm's graph. If some of it depends on the data, make another call to count it.
 
-    If the run has an eager arm, that arm counts the loops (`_with_trips`).
+    If the run has an eager arm, that arm counts the loops (`_with_eager_counts`).
     """
     case, eager = timed.case, msgspec.structs.replace(timed.arm, mode="eager")
     concrete = case.function.get_concrete_function(*case.arguments)  # type: ignore[union-attr]
