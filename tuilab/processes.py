@@ -162,8 +162,8 @@ class Guard(NamedTuple):
     pipe: int
 
     def tell(self, message: bytes) -> None:
-        """Send the guard `ALONE`, `WITH_PARENT` (whether this process must end with its parent), or
-        `UNLIMITED`.
+        """Send the guard a message: `ALONE` or `WITH_PARENT` (whether this process must end with its parent),
+        or `UNLIMITED`.
         """
         with contextlib.suppress(OSError):
             os.write(self.pipe, message + b"\n")

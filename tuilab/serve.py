@@ -366,8 +366,8 @@ def _fits_a_screen(*sizes: Any) -> bool:
 def allowed(host: str, origin: str | None, served: str) -> bool:
     """Return True if the headers show that the request comes from a page of the server at `served`.
 
-    All names of the loopback address are equal. A request without an origin passes, because a browser always
-    sends one with a foreign page's WebSocket request.
+    All names of the loopback address count as equal. A request without an origin passes, because a browser
+    always sends one with a foreign page's WebSocket request.
     """
     loopback = {"localhost", "127.0.0.1", "::1"}
     names = loopback if served in loopback else {served.lower()}

@@ -74,7 +74,9 @@ def load_commands() -> None:
 
 
 def fork_workers(faulty: ctypes.CDLL) -> None:
-    """When a command starts these tests' worker, fork the command instead, to avoid a new Python process."""
+    """Fork this process whenever a command starts these tests' worker, because starting a new Python process
+    takes longer.
+    """
     begin = asyncio.BaseEventLoop.subprocess_exec
 
     def be(command: Sequence[str], environment: dict[str, str]) -> NoReturn:

@@ -226,8 +226,10 @@ def compared(count: int) -> tuple[Logs, Logs]:
 
 
 def measure() -> list[Row]:
-    """Return the arm with the largest difference. There is no verdict if two runs without the screen differ
-    by more.
+    """Return one row for the medians and one for the 95% quantiles, each for the arm with the largest
+    difference.
+
+    A row has no verdict if two runs without the screen differ by more than the limit.
     """
     watched, control = compared(int(os.environ.get("TUILAB_BENCH_PAIRS", PAIRS)))
     rows = []

@@ -200,7 +200,7 @@ _burn_once = cache(burn)
 
 
 def dataset(tf: Any, v: dict[str, Any], how: str) -> Any:
-    """Build the articles' pipelines. how: the variant, or `tfrecord`."""
+    """Build one of the articles' pipelines. how: the pipeline's variant, or `tfrecord`."""
     cost = _burn_once(tf, v["host_cost"])
     rng = np.random.default_rng(0)
     shape, count = (v["side"], v["side"], 3), v["images"]

@@ -38,8 +38,8 @@ LIMIT_MIB = 20.0
 ROUNDS, EVERY_S = 6, 0.002
 PATIENCE_S = 30.0
 AGAIN_S = 1.5
-"""Seconds after which another run is started. A resumed run keeps its id, so it is stopped first. A busy
-machine may open a page only after the key that should close it.
+"""Seconds to wait for the end of a run. After this time, the run is stopped, and another run is started if
+the history has no new run.
 """
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]

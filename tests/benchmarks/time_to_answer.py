@@ -97,7 +97,7 @@ def cold(budget: BudgetName, data: str) -> Answer:
 
 
 def warm(worker: Worker) -> Answer:
-    """Time the same request to a running worker, sent as the screen sends it."""
+    """Time the request on a running worker, sent as the screen sends it."""
     arm = Arm("CPU:0", "graph", "resident", "float32", "whole")
     begun = time.perf_counter()
     request = Measure(
@@ -138,8 +138,8 @@ def torch() -> Answer:
 
 
 def everyone(worker: Worker) -> Iterator[Answer]:
-    """Yield all installed tools in turn. tuilab comes first, last and in between, so that all see the same
-    drift.
+    """Yield the answer of each installed tool. tuilab is measured first, last and in between, so that all
+    tools see the same drift.
     """
     others: list[tuple[str, Callable[[], Answer]]] = [("pyperf", pyperf), ("torch", torch)]
     with tempfile.TemporaryDirectory() as data:

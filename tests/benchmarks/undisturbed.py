@@ -44,7 +44,7 @@ RUN_S = 15.0
 AROUND_S = 0.02
 """Minimum distance in seconds between an idle round and any busy time."""
 LEAST = 20
-"""Minimum number of rounds for an idle speed."""
+"""Minimum number of rounds without a busy hog from which an arm's idle speed is computed."""
 
 
 class Run(msgspec.Struct):

@@ -56,8 +56,8 @@ def test_a_start_loads_no_further_modules(statement: str) -> None:
 
 
 MOST_LATE = {"tuilab": 142, "tensorflow": 70, "numpy": 35, "others": 39}
-"""Maximum number of imports inside functions, by module. They are justified only if startup would load the
-module too early, or because the screen's process does not load TensorFlow and NumPy.
+"""Maximum number of imports inside functions, by module. Such an import is justified only if startup would
+otherwise load the module too early, or because the screen's process does not load TensorFlow and NumPy.
 """
 
 

@@ -35,7 +35,7 @@ GROUPS = {
     "arithmetic": ("compute",),
     "memory": ("compute",),
 }
-"""By kind of bound, the phases that it limits. Python and a workload's own phases are omitted."""
+"""The phases that each kind of bound limits. Python and a workload's own phases are omitted."""
 
 ADVICE = {
     "dispatch-bound": ("dispatch", "python"),

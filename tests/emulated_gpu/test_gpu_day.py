@@ -22,7 +22,7 @@ NO_SMI = shutil.which("nvidia-smi") is None
 
 
 def rehearsed(environment: dict[str, str], folder: Path, *words: str) -> tuple[str, dict[str, int]]:
-    """Return the page of a day with an emulated GPU, and the outcome of each step."""
+    """Rehearse the day on an emulated GPU; return its page and the exit code of each step."""
     day = [sys.executable, "-m", "tests.gpu_day", str(folder), "--presets", PRESET, "--side", "64", *words]
     done = subprocess.run(day, env={**os.environ, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -103,7 +103,6 @@ def test_the_phases_of_a_copied_arm_hold_both_copies(gpu_worker: Worker) -> None
 
 @pytest.mark.parametrize("variant", ["serial", "in-step"])
 def test_a_batch_of_an_input_pipeline_reaches_the_gpu(gpu_worker: Worker, variant: str) -> None:
-    """Nothing computes on the device in this arm. A graph would remove an identity, but not a copy."""
     arm = Arm("GPU:0", "graph", "resident", "", variant)
     values = {"batch": 4, "side": 16, "host_cost": 0}
     _, state = measure(gpu_worker, "input_pipeline", arm, parameters=values, placement=True, phases=True)

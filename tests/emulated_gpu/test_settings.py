@@ -45,7 +45,7 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 AT = KERNEL_S / PACE_S
 """Number of elements for which CPU and GPU take equally long: 300,000."""
 OVERHEAD = 0.03
-"""Maximum share of a call's overhead in the time at the crossover. The overhead differs between the
+"""Maximum share of a call's time at the crossover that overhead may take. The overhead differs between the
 devices.
 """
 WITHIN = 4.0

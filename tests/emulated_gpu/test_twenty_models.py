@@ -39,7 +39,9 @@ SHEET = DataSheet(
 
 
 LACKS = ("CudnnRNN", "no supported kernel for GPU devices")
-"""The emulation lacks cuDNN's recurrent layers, and gathering from a variable."""
+"""Parts of the messages for ops that the emulation lacks: cuDNN's recurrent layers, and gathering from a
+variable.
+"""
 PUT_AT, SLOW_S, PACE_S = 10, 6e-3, 400e-9
 """Batch size at which CPU and GPU take equally long; seconds of a kernel, enough to hide the emulating
 processor; seconds per element of the op with a known speed.

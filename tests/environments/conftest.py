@@ -10,8 +10,8 @@ from tests.environments import build
 
 @pytest.fixture(scope="session")
 def tensorflow_of() -> Callable[[str], Path]:
-    """Return a function that returns the folder of an environment with that version. Skips the test if
-    unavailable.
+    """Return a function that takes a TensorFlow version and returns the folder of an environment with this
+    version. It skips the test if the environment is unavailable.
     """
 
     def found(version: str) -> Path:

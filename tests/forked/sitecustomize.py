@@ -1,9 +1,9 @@
 """Python loads this file at startup if its folder is on PYTHONPATH. It makes test workers fork instead of
 start.
 
-Importing TensorFlow takes 2.9 seconds of a processor. `server.py` imports it once per test session and forks
-a worker for each process that should become one. This process passes on its descriptors, waits, and exits as
-the worker does. Killing it kills the worker too.
+Importing TensorFlow takes 2.9 seconds of processor time. `server.py` imports it once per test session and
+forks a worker for each process that should become one. This process passes on its descriptors, waits, and
+exits as the worker does. Killing it kills the worker too.
 """
 
 import os

@@ -69,7 +69,7 @@ assert threads.replace(Device("CPU:0"), name="GPU:0").name == "GPU:0"
 
 
 def test_names_can_be_imported_from_its_submodules():
-    """Covers `from msgspec.structs import replace`, and every module that a worker needs to profile."""
+    """Covers `from msgspec.structs import replace`, and every module that a worker needs for profiling."""
     command = [sys.executable, "-c", IMPORTED, str(door.__file__)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

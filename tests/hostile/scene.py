@@ -55,7 +55,7 @@ def _spoilt(value: Any, free: bool, supply: Supply) -> Any:
 
 
 def machine(supply: Supply) -> Machine:
-    """Return a machine with hostile names, whose CPU still works."""
+    """Return a machine with hostile names and a usable CPU."""
     more = tuple(Device(supply.text(), supply.text()) for _ in range(2))
     found = spoilt(CPU_MACHINE, supply)
     return msgspec.structs.replace(found, devices=(Device("CPU:0", supply.text()), *more))

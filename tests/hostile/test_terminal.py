@@ -50,7 +50,7 @@ class Sight:
         return text
 
     def see(self, words: str) -> None:
-        """Wait until the words are visible, or have been at any time since the last key."""
+        """Wait until the words are visible, or were visible at any time since the last key press."""
 
         def shown() -> bool:
             self.news()

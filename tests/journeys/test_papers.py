@@ -1,4 +1,4 @@
-"""Some journey types every command line in the README and in the guide."""
+"""Every command line in the README and in the guide is typed by a journey."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Some journey types every command. `User.ends` reads from /proc which processes each command starts and
+"""Every command is typed by a journey. `User.ends` reads from /proc which processes a command starts and
 signals.
 """
 

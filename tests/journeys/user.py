@@ -25,7 +25,7 @@ PATIENCE_S = 180.0
 INTERRUPTED = 130
 TRACEBACK = "Traceback (most recent call last)"
 LEFT_S = 10.0
-"""Maximum seconds that processes of a command may outlive it."""
+"""Maximum seconds for which a command's processes may outlive the command."""
 STARTING_S = 0.5
 """Seconds within which a new process must leave its parent's group."""
 SHARES = {

@@ -90,7 +90,6 @@ class Sshd:
 
 
 def free_port() -> int:
-    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

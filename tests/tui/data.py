@@ -69,7 +69,9 @@ def run_state(rounds: int = 60, *, run: str = "r1", scale: float = 1.0, gpu: boo
 
 @cache
 def run_result(*, gpu: bool = True) -> RunResult:
-    """Return a sweep over samples with a crossover, or a sweep of CPU arms only."""
+    """Return the result of a sweep over samples: with a GPU, which gives it a crossover, or with CPU arms
+    only.
+    """
     sizes, machine = Axis("samples", tuple(2**n for n in range(8, 25, 2))), MACHINE if gpu else CPU_MACHINE
     run, sweep = (summarise(folded(events(axes=axes, machine=machine))) for axes in ((), (sizes,)))
     claim = Verdict("a small STFT is slower on the GPU", "confirmed", "1.11× slower")
@@ -158,7 +160,7 @@ def profile(count: int) -> Profile:
 
 
 def device_sample(*, gpu: bool = True, cores: int = 96) -> DeviceSample:
-    """Return a sample of a busy host, with a GPU or with the reason why it has none."""
+    """Return a sample of a busy host, either with a GPU or with the reason why the host has none."""
     rng = random.Random(2)
     h200 = GpuSample(
         index=0, name="NVIDIA H200", use=0.37, memory_use=0.11,

@@ -1,6 +1,4 @@
-"""The lab with a scripted runner, a stopped clock and its own presets, and thus the same on every
-machine.
-"""
+"""A lab that is the same on every machine: it has a scripted runner, a stopped clock and its own presets."""
 
 import asyncio
 import itertools
@@ -67,11 +65,11 @@ def lab(
 async def opened(
     app: TestLab, size: tuple[int, int] = (120, 40), *, messages: bool = False, each: bool = False
 ) -> AsyncIterator[Pilot[int]]:
-    """Run the app on a screen of that size, filled and idle.
+    """Run the app on a screen of the given size; yield once the screen is filled and idle.
 
     messages: show messages in the corner. each: paint every report of a run. Axes only grow, so painting
-    every report makes their final size the same each time. Without `each`, only the first two reports and
-    the last report are painted, as in a fast run.
+    every report makes their final size the same each time. Without `each`, only the first two reports and the
+    last report are painted, as in a fast run.
     """
     async with app.run_test(size=size, notifications=messages) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]

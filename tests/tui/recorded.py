@@ -124,7 +124,7 @@ async def draw_program(home: Path) -> str:
 
 
 async def draw_emulated(home: Path) -> dict[str, str]:
-    """Return a sweep recorded with an emulated GPU as SVG, by name.
+    """Draw a sweep that was recorded with an emulated GPU; return its SVG pictures by name.
 
     The picture states that the GPU is emulated.
     """

@@ -273,7 +273,7 @@ class ScriptedRunner:
         self.closed = False
         self.declares: dict[str, Declaration] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
-        """By function, the arguments whose shapes the user must give before a run."""
+        """Arguments whose shapes the user must give before a run, by function."""
         self.failing: tuple[str, ...] = ()
         self.holding = False
         self._tasks: dict[str, asyncio.Task[None]] = {}

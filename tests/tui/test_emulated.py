@@ -1,4 +1,6 @@
-"""On an emulated GPU, a screen line that calls a claim confirmed or refuted contains the word EMULATED."""
+"""On an emulated GPU, every screen line that calls a claim confirmed or refuted contains the word
+EMULATED.
+"""
 
 import re
 from pathlib import Path

@@ -156,9 +156,8 @@ async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(t
 
 
 async def test_the_screen_never_waits_for_the_worker(tmp_path):
-    """Everything works before the worker is ready.
-
-    A requested run starts once the worker is ready, and can be stopped before that.
+    """A run requested before the worker is ready starts once the worker is ready, and can be stopped before
+    that.
     """
     app = lab(tmp_path, warm=False)
     async with opened(app) as pilot:

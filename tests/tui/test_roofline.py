@@ -69,7 +69,6 @@ async def test_the_view(tmp_path: Path, shows):  # noqa: F811
 
 
 async def test_every_roof_in_the_legend_is_drawn_and_the_axis_has_its_unit(tmp_path: Path):
-    """The cache is so fast that only the arithmetic roof is above this arm at its intensity."""
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
     async with opened(app, (120, 40), each=True) as pilot:
         await press(pilot, app, "r w")

@@ -73,7 +73,7 @@ LEG_S = 300.0
 
 
 class WalkedRunner(ScriptedRunner):
-    """A runner that also accepts other hosts, each of which behaves like this one."""
+    """A runner that also accepts other hosts, each of which behaves like this machine."""
 
     def add(self, name: str) -> None:
         ready = Ready(machine=self.answers, import_s=2.1, start_s=0.2, origin=name)
@@ -262,7 +262,9 @@ async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[
 
 
 async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) -> int:
-    """Walk like `walk`, for some minutes or until `end`, no faster than runs can start."""
+    """Walk like `walk`, but next to a real worker, for `LEG_S` seconds or until `end`. Some steps wait until
+    a run has figures.
+    """
     wrong, until_s = list[BaseException | str](), min(end, time.monotonic() + LEG_S)
     heed(wrong, put)
     async with beside_a_worker(folder, random.Random(~seed).choice(SIZES[:4])) as (app, pilot):

@@ -1,4 +1,4 @@
-"""The screen of a watched program: its contents, its keys, and why a part of it is empty."""
+"""The screen of a watched program: its contents, its keys, and the explanations in its empty parts."""
 
 import asyncio
 from collections.abc import AsyncIterator

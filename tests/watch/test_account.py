@@ -104,7 +104,7 @@ def test_a_sample_lists_own_lines_outermost_first() -> None:
 def test_packages_in_a_folder_that_pip_filled_are_not_the_users_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If pip had installed Keras into a separate folder, findings used to name lines of Keras."""
+    """Findings used to name lines of Keras if pip had installed Keras into a separate folder."""
     for folder in ("packages", "project"):
         monkeypatch.syspath_prepend(tmp_path / folder)
     (tmp_path / "packages" / "keras-3.0.dist-info").mkdir(parents=True)
@@ -144,7 +144,7 @@ def test_waiting_for_the_observer_at_exit_belongs_to_no_line() -> None:
 def test_seconds_outside_timed_calls_belong_to_the_code_around_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In a loop of short rounds, all samples see the call that releases the interpreter lock."""
+    """In a loop of short rounds, every sample falls into the call that releases the interpreter lock."""
     call = "graphs", (PREDICT,), "Function.__call__", "train"
     monkeypatch.setattr(Account, "_row", lambda *_: (call, False))
     seen = Account(time.perf_counter() - 10.0)
@@ -184,7 +184,6 @@ def test_python_between_short_calls_is_not_counted_as_the_calls(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_the_line_of_a_loop_over_a_dataset_is_known() -> None:
-    """The iterator's hook shows a library's file, but that library does not start the iteration."""
     seen = list[p.Dataset]()
     program = Path(__file__).parent / "programs" / "python_beside_batches.py"
     watched(program, beside=lambda of: seen.extend(x for one in of.processes.values() for x in one.datasets))
@@ -238,7 +237,6 @@ def test_calls_are_counted_by_line_with_their_samples() -> None:
 
 
 def test_a_keras_function_that_wraps_no_other_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`Operation.__call__` makes the same check as the wrappers of Keras entry points."""
     module, seen, faults = (
         SimpleNamespace(is_traceback_filtering_enabled=lambda: True),
         Calls(),

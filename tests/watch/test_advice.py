@@ -110,7 +110,7 @@ def test_a_cache_keeps_nothing_random_and_no_endless_data(
 
 
 def test_no_share_exceeds_the_whole() -> None:
-    """A product that runs on two threads at once takes more thread time than the step lasts."""
+    """A matrix product that runs on two threads takes more thread time than the step lasts."""
     of = process(nodes=(("mul", "MatMul", "float64", FILE, 5),))
     seen = Seen(steps=[{"compute on CPU": 0.009, "dispatch": 0.001}] * 20)
     seen.ops = {Key("MatMul", "mul", "CPU"): 0.018}
@@ -132,7 +132,7 @@ def test_text_generation_is_not_advised_to_predict_at_once() -> None:
 @pytest.mark.parametrize("ops", [200, 4_000])
 @pytest.mark.parametrize("device", ["CPU", "GPU:0"])
 def test_xla_is_advised_only_if_the_programs_steps_repay_its_compilation(ops: int, device: str) -> None:
-    """The program's 900 steps save at most 7.2 s."""
+    """XLA saves at most 7.2 s over the program's 900 steps."""
     of = process(nodes=tuple((f"tanh_{n}", "Tanh", "float32", FILE, 5) for n in range(ops)))
     of.apply(Steps(now=12.0, calls=tuple((0, 3 + n / 100, 3.009 + n / 100, False) for n in range(800))))
     seen = Seen(steps=[{f"compute on {device}": 0.002, "scheduling": 0.008}] * 20)

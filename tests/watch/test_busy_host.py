@@ -13,8 +13,9 @@ LASTED_S = 6.0
 
 
 def process(starved: float, parts: dict[str, float], *, keras: bool = False, ops: int = 5) -> Process:
-    """Return a program with steps of 1 ms, each with these parts. starved: share of the time for which it
-    waited for a processor.
+    """Return a program whose steps take 1 ms each and consist of these parts.
+
+    starved: share of the time in which the program waited for a processor.
     """
     out = Process()
     out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
@@ -34,7 +35,7 @@ def codes(of: Process) -> list[str]:
 
 
 def test_starved_time_leaves_the_step_too() -> None:
-    """Launching takes 88.2% of the step, and 34% is starved time. So at least 54.2 of the other 66
+    """Launching takes 88.2% of the time, and 34% is starved time. So at least 54.2 of the remaining 66
     percentage points are launching.
     """
     of = process(0.34, {})
@@ -52,7 +53,7 @@ def test_small_batches_are_named_on_a_busy_host(share: float, told: bool) -> Non
 
 @pytest.mark.parametrize(("share", "told"), [(0.8, True), (0.62, False)])
 def test_small_ops_are_named_on_a_busy_host(share: float, told: bool) -> None:
-    """Subtracting 34% of starved time from 80% used to leave 46%, less than the required half."""
+    """The check used to subtract the starved 34% from 80%, which left 46%: less than the required half."""
     parts = {"scheduling": share, "compute on CPU": 1 - share}
     assert ("xla-off" in codes(process(0.34, parts, ops=300))) is told
     assert "xla-off" in codes(process(0.0, parts, ops=300))

@@ -1,5 +1,5 @@
-"""Watches the programs in ../shared/cases/watch. The first or second finding of `tuilab watch --json` must
-be the one stated in the program's first line.
+"""Watches the programs in ../shared/cases/watch. One of the first two findings of `tuilab watch --json` must
+be the finding that the program's first line states.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ pytestmark = [
 ]
 Environment = Callable[..., dict[str, str]]
 NAMED = 2
-"""The right answer must be among this number of first findings."""
+"""Number of first findings that must include the right answer."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,4 @@
-"""The real observer captures a running program's step at its next call. The opened step has its own batch
-size.
-"""
+"""The real observer captures a step of a running program at the step's next call."""
 
 import json
 from pathlib import Path
@@ -93,9 +91,7 @@ WAY()
 def test_a_step_that_runs_op_by_op_is_captured_as_a_graph(
     tmp_path: Path, way: str, name: str, arguments: list[str]
 ) -> None:
-    """Covers a method that contains the tape, with its object and closure, and Keras's own step under
-    run_eagerly.
-    """
+    """Covers a method that contains the gradient tape, and Keras's own step under run_eagerly."""
     told, folder = caught(tmp_path, EAGER.replace("WAY", way))
     assert [each.problem for each in told] == [""] and isinstance(told[0].number, tuple)
     manifest = json.loads((folder / MANIFEST).read_text())

@@ -28,7 +28,7 @@ keras.utils.set_random_seed(3)
 Dense = keras.layers.Dense
 """
 MOST_OTHERS = 0.15
-"""Minimum share of the processors that other processes use when they count as a disturbance."""
+"""Share of the processors above which other processes count as a disturbance."""
 TRIES = 3
 
 

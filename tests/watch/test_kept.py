@@ -183,8 +183,8 @@ def test_windows_are_read_until_their_share_of_the_programs_cpu_time_is_spent(
 def test_the_first_window_of_each_kind_of_step_is_read_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading it only at the program's end would delay the page. A second window of the same kind must wait
-    until the program's processor time is known.
+    """Reading the window only at the program's end would delay the page. A second window of the same kind
+    must wait until the program's processor time is known.
     """
     opened = list[float]()
 

@@ -29,7 +29,9 @@ for _ in range(100):
 def test_the_first_step_and_its_device_activity_are_shown_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The program's own steps of 50 ms each serve as the clock. At most forty (two seconds) may pass."""
+    """The program's own steps of 50 ms each serve as the clock. The test allows at most forty steps (two
+    seconds).
+    """
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     file = tmp_path / "train.py"
@@ -60,7 +62,7 @@ def test_the_first_step_and_its_device_activity_are_shown_at_once(
 
 @pytest.mark.smoke
 def test_a_page_that_fails_does_not_end_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A note names the error. The program's end and exit code are still noticed."""
+    """A note names the error. The watch still notices the program's end and exit code."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
 
     def fails(*_: object, **__: object) -> None:

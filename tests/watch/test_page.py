@@ -104,7 +104,7 @@ def test_one_long_step_does_not_squash_the_others() -> None:
 
 
 def test_a_program_whose_last_line_has_run_is_ending() -> None:
-    """A program that uses much memory takes seconds to exit. This time is not unknown time."""
+    """A program that uses much memory takes seconds to exit. This time must not count as unknown."""
     shown = page({})
     assert status(shown, running=True).text.startswith("running, ")
     rows = tuple(

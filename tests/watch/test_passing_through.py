@@ -81,7 +81,7 @@ for _ in range(4):
         step(tf.ones((64, 64)))
     time.sleep(1.5)
 """
-"""The profiler's windows fall into the pauses, so their profiles are dropped."""
+"""A program that mostly sleeps. Profiler windows open while it sleeps, so their profiles are dropped."""
 
 
 @pytest.mark.slow

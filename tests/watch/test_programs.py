@@ -28,10 +28,12 @@ CI = {
     "good_fit_dataset",
     "good_loop",
 }
-"""One program for each kind of fault, and good programs. The other programs run with --long."""
+"""Programs that always run: one for each kind of fault, and good programs. The other programs run with
+--long.
+"""
 GPU_CI = {"host_op", "idle", "good_step"}
 MOST_OTHERS = 0.15
-"""Minimum share of the processors that other processes use when they count as a disturbance."""
+"""Share of the processors above which other processes count as a disturbance."""
 EMULATED = sorted((PROGRAMS / "gpu").glob("*.py"))
 Environment = Callable[..., dict[str, str]]
 H200 = hardware.PciGpu(slot="0000:1b:00.0", vendor=hardware.NVIDIA, device="0x2335")
@@ -61,7 +63,9 @@ def judge(file: Path, run: Callable[[], tuple[Page, str]]) -> None:
 
 
 def as_expected(file: Path, page: Page) -> bool:
-    """Return True if the page has the findings that the program's first lines require, each at its line."""
+    """Return True if the page has exactly the findings that the program's first lines require, each at its
+    line.
+    """
     wanted, may, lines = expected(file)
     return wanted <= {finding.code for finding in page.findings} <= wanted | may and all(
         finding.file == str(file) and finding.line in lines[finding.code]

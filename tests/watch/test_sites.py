@@ -20,7 +20,10 @@ KERAS = "/env/keras/src/backend/tensorflow/trainer.py"
 
 
 def process(spent: dict[tuple[str, int, str], float], *, calls: int = 100, rounds: int = 2) -> Process:
-    """Return a program whose lines took these seconds, by kind, line and call, spread over equal rounds."""
+    """Return a program whose lines took the seconds in `spent`, spread evenly over the rounds.
+
+    spent: seconds by kind, line and call.
+    """
     out = Process()
     out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
     out.apply(Facts(opened=True, physical=(("/physical_device:CPU:0", "CPU", "", None),)))
@@ -64,7 +67,7 @@ def test_a_fit_of_many_steps_in_a_loop_is_not_called_row_by_row() -> None:
 
 
 def test_epochs_of_few_steps_are_not_called_separate_fits() -> None:
-    """The advice for a graph network with 45 epochs of 5 steps was to collect the rows for one fit()."""
+    """A graph network with 45 epochs of 5 steps was wrongly advised to collect its rows for one fit()."""
     of = process({("graphs", 1, "Model.fit"): 15.0})
     of.counted[FILE, 1, "Model.fit"] = 1, 1_000
     seen = (FILE, 1, "<module>", "keras.src.trainers", -1, 50)
@@ -201,7 +204,7 @@ def test_a_gpu_gains_at_most_the_share_that_it_can_run() -> None:
 
 
 def test_calls_that_took_no_time_so_far_give_no_bound() -> None:
-    """At the start of a program, all calls may have been traced, so that only tracing took time."""
+    """Early in a program, all measured time may be the time of tracing."""
     of = bounded([None, 4096])
     of.calls[0].spent = 0.0
     found = on_a_gpu(Case(of, {}, Beside()))

@@ -56,8 +56,8 @@ def captured(folder: Path, body: str) -> str:
 
 
 def speedup_of(tried: Tried) -> float:
-    """Return the step's speedup, which must be in its interval. If the host was too busy for a result, the
-    trial must report this.
+    """Return the measured speedup of the step. It must lie in its interval; if there is no interval, the
+    trial must say that the samples were too few.
     """
     assert tried.step is not None, tried
     if tried.step_ci95 is None:

@@ -1,4 +1,4 @@
-"""One profiler window: how many of its events are examined."""
+"""The number of events that are examined in one profiler window."""
 
 import pytest
 
@@ -10,7 +10,7 @@ STEPS, OPS, MS = 40, 50, 1_000_000_000
 
 
 def recording() -> Recording:
-    """Return steps of 1 ms, each with ops that take half of it."""
+    """Return steps of 1 ms, each with ops that take half of its time."""
     calls = [XEvent(CALL, n * MS, (n + 1) * MS) for n in range(STEPS)]
     each = MS // (2 * OPS)
     ops = [

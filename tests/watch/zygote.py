@@ -2,7 +2,7 @@
 
 A line is a JSON object: `argv`, `environment`, `folder`, `output` (a file). The answer is the program's exit
 code. The program runs as if started by Python, except that TensorFlow is already imported, which saves
-seconds of a processor.
+several seconds of processor time.
 """
 
 import gc

@@ -20,7 +20,7 @@ Act = Callable[[Any], Awaitable[Any]]
 
 @pytest.fixture
 def with_shared(worker: Worker) -> Callable[[Act], Any]:
-    """Replace a command's `with_lab`, so that the command starts no worker."""
+    """Return a replacement for a command's `with_lab` that uses the shared worker instead of starting one."""
 
     async def send(request: Request) -> None:
         worker.send(request)

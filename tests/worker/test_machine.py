@@ -21,7 +21,7 @@ from tuilab.worker.roofs import array_bytes, roofed
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 BUILT = ("sm_60", "sm_70", "sm_80", "sm_89", "compute_90")
-"""The list in `tf.sysconfig.get_build_info` of TensorFlow 2.21."""
+"""The compute capabilities that `tf.sysconfig.get_build_info` lists in TensorFlow 2.21."""
 
 
 @pytest.mark.parametrize(

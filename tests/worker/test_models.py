@@ -52,7 +52,7 @@ Path("/proc/self/clear_refs").write_text("5")
 net(**{name: x})
 print(resident("VmHWM") - before)
 """
-"""Prints the additional peak memory in bytes that a call of a SavedModel takes."""
+"""Program that prints the additional peak memory, in bytes, of a call of a SavedModel."""
 
 MAKE = """
 import keras

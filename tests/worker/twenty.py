@@ -202,7 +202,7 @@ def subclassed(tf: Any, folder: Path) -> Path:
 
 
 def several(tf: Any, folder: Path) -> Path:
-    """Build one body that is used twice, as in TF-Hub."""
+    """Save a graph with two signatures that share a table."""
     root = tf.Module()
     root.table = tf.Variable(tf.random.stateless_normal((30, 6), (1, 2)))
     spec = tf.TensorSpec([None], tf.int64)

@@ -1,9 +1,8 @@
 """Thirty kinds of model files that the module `twenty` lacks. tuilab must measure each file, or reject it
 with a message.
 
-python -m tests.worker.zoo FOLDER
-
-writes them. `tests/worker/keras_2` contains files written by Keras 2, and the script that wrote them.
+`python -m tests.worker.zoo FOLDER` writes the files. `tests/worker/keras_2` contains files written by Keras
+2, and the script that wrote them.
 """
 
 import inspect
@@ -68,8 +67,8 @@ class Kind:
 
 
 def with_layers(*inputs: tuple[tuple[int | None, ...], str, str]) -> Callable[[Callable[..., Any]], Save]:
-    """Build a functional model from inputs (shape, dtype, name), and a function that receives Keras and the
-    inputs.
+    """Return a decorator that turns a function of Keras and the inputs into a functional model. inputs:
+    shape, dtype and name of each.
     """
 
     def decorate(make: Callable[..., Any]) -> Save:
@@ -225,9 +224,10 @@ def weights_only(tf: Any, folder: Path) -> Path:
 
 
 def _own(folder: Path) -> dict[str, Any]:
-    """Write a file with the user's own code and run it, registered under the folder's name.
+    """Write a file with the user's own code, and return the names that it defines. Its objects are registered
+    in Keras under the folder's name.
 
-    The name must be unique, because a worker keeps the classes that an earlier `--code` registered.
+    This name must be unique, because a worker keeps the classes that an earlier `--code` registered.
     """
     text = OWN.replace('"own"', f'"{folder.name}"')
     (folder / "own.py").write_text(text)
@@ -262,7 +262,7 @@ def own_activation(tf: Any, folder: Path) -> Path:
 
 
 def graph(*signature: Any) -> Callable[[Callable[..., Any]], Save]:
-    """Build a SavedModel from a function that receives TensorFlow, a table and the inputs."""
+    """Return a decorator that builds a SavedModel from a function of TensorFlow, a table and the inputs."""
 
     def decorate(make: Callable[..., Any]) -> Save:
         def save(tf: Any, folder: Path) -> Path:

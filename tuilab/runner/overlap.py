@@ -30,7 +30,9 @@ class Overlap:
         self.left_out = dict.fromkeys(workers, 0)
 
     def holds(self, worker: str, event: e.Event, now: float) -> bool:
-        """Return whether every other worker was measuring during a round."""
+        """Take an event of a worker. Return False for a round during which another worker was not measuring,
+        else True.
+        """
         span = self._spans[worker]
         match event:
             case e.Progress(stage="measuring"):

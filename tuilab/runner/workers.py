@@ -57,7 +57,9 @@ class Workers:
             self.add(name)
 
     def policies(self, parts: Mapping[str, Measure]) -> Sequence[Policy]:
-        """Return the policies for the workers of a run. parts: what each worker measures, by name."""
+        """Return the policies for the workers of a run. parts: the part of the run that each worker measures,
+        by the worker's name.
+        """
         raise NotImplementedError
 
     def add(self, name: str) -> HostRunner:

@@ -11,7 +11,9 @@ from tuilab.telemetry.cgroup import Quota
 
 KILO = 1e3
 MOST_FILES = 32
-"""Maximum number of per-core files to read. It keeps sampling cheap on hosts with hundreds of cores."""
+"""Maximum number of per-core files to read. The limit keeps sampling cheap on hosts with hundreds of
+cores.
+"""
 
 
 class Host:

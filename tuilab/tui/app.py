@@ -148,8 +148,8 @@ class LabApp(LastingApp):
         self.run_worker(opened(), exit_on_error=False)
 
     def open_caught(self, folder: str) -> None:
-        """Open a function captured in the watched program in the lab. Measures it under the same condition as
-        `open_preset`.
+        """Open in the lab a function that was captured from the watched program. Measures the function under
+        the same condition as `open_preset`.
         """
         screen, measure = self._over(), not self._watched_runs
 
@@ -319,7 +319,7 @@ def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool
 
 
 def _given_back(app: LabApp) -> str:
-    """Leave the terminal to the program that the lab watches until that program ends; return its page."""
+    """Give the terminal to the watched program until the program ends; return the program's page."""
     if app.watching is None or app.options.watching is not None:
         return ""
     from tuilab.lab.watch import Watching

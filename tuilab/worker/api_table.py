@@ -42,7 +42,9 @@ def answer(context: Context, body: bytes) -> Iterator[ApiTable]:
 
 
 def make(tf: Any) -> ApiTable:
-    """Walk the public namespace without calling anything. Takes about a second."""
+    """Return the public names of TensorFlow and Keras, found without calling anything. Takes about a
+    second.
+    """
     names: set[str] = set()
     signatures: dict[str, Signature] = {}
     import keras

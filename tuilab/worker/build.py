@@ -123,7 +123,7 @@ class ArmBuild:
         )
 
     def _copies(self, inputs: Any) -> int:
-        """Return how many input sets to rotate: 1 if hot; if cold, enough to fill twice the last-level cache.
+        """Return how many input sets to rotate: 1 if hot; if cold, enough to fill the last-level cache twice.
 
         If that would take too many small tensors, adds a note that the inputs are not cold.
         """

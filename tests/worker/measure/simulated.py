@@ -48,8 +48,8 @@ class Channel:
 
 
 class Simulation:
-    """A bench with simulated time. song_s: from the clock, returns the seconds of the canary's
-    computation.
+    """A bench with simulated time. song_s: takes the time on the clock; returns the seconds of the canary's
+    computation at that time.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Caveats are given only if they are justified, and have a sentence."""
+"""Caveats are reported only if they are justified, and every caveat has a sentence."""
 
 from unittest.mock import MagicMock
 

@@ -168,7 +168,9 @@ def test_products_match_the_published_counts(tf, name, published):
 
 
 def test_an_encoder_matches_the_count_by_hand(tf):
-    """Per token and layer: four projections, the scores and their sum, and the products up and down."""
+    """Counts per token and layer: four projections, the attention scores and the weighted sum, and the
+    products up and down.
+    """
     layers, width, wide, length, depth = tf.keras.layers, 256, 1024, 128, 4
     x = given = tf.keras.Input((length, width))
     for _ in range(depth):

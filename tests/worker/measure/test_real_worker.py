@@ -39,7 +39,7 @@ def probe(variant: str, device: str = "CPU:0") -> Arm:
 
 @pytest.fixture(scope="module")
 def full(worker: Worker) -> tuple[list[Event], RunState]:
-    """Make one run with every pass, for the tests that inspect it."""
+    """Return the events and the state of one run with every pass, for the tests that inspect it."""
     arms = [stft("CPU:0", mode) for mode in ("eager", "graph", "xla")]
     arms += [stft("CPU:1", "graph"), stft("CPU:1", "graph", "copied"), stft("GPU:0", "graph")]
     seen = worker.measure(request("stft", *arms, phases=True, placement=True, preset="p", seed=3))
@@ -209,8 +209,8 @@ def test_a_wrong_parameter_is_named(worker: Worker) -> None:
 
 
 def stopping_after(worker: Worker, asked: requests.Measure, when: Callable[[Event], bool]) -> list[float]:
-    """Watch a run, and request a stop once. Afterwards, the returned list contains the time of the
-    request.
+    """Watch a run, and request a stop as soon as `when` is true. Return the times of this request and of the
+    run's end.
     """
     times: list[float] = []
 
@@ -314,7 +314,7 @@ def test_two_axes_make_a_grid(worker: Worker) -> None:
 def test_a_crossover_is_narrowed_by_new_sizes(worker: Worker) -> None:
     budget = Budget(name="quick", warm_s=0.02, warm_limit_s=0.1, precision=0.05, rounds=10, limit_s=2.0)
     sweep = Sweep(axes=(Axis("size", (50, 1_000)),))
-    for _ in range(3):  # on a busy host, the first attempt may not tell the two apart
+    for _ in range(3):  # on a busy host, the first attempt may not separate the two arms
         asked = request("probe", probe("level"), probe("growing"), sweep=sweep, budget=budget)
         state = fold(worker.measure(asked))
         if added := [int(point.values["size"]) for point in state.points[2:]]:

@@ -119,7 +119,6 @@ def test_a_loop_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, tmp
 
 
 def test_a_branch_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, tmp_path: Path) -> None:
-    """The elements are 1, 0.64, 0.26, 0.04, 1.04, 0.70, 0.31, 0.06, 1.06: six products and two sums."""
     file = tmp_path / "own.py"
     file.write_text(OWN)
     arms = [Arm("CPU:0", mode, "resident", "") for mode in ("graph", "eager", "xla")]
@@ -252,8 +251,8 @@ def test_known_roofs_are_reported_and_not_measured_again(worker: Worker) -> None
 
 
 def test_the_bound_uses_a_start_as_short_as_in_its_own_run(worker: Worker, roofs: Roofs) -> None:
-    """Measured while the machine is slow, the start of a call may take longer than a whole call while it is
-    fast.
+    """The start of a call, measured while the machine is slow, may take longer than a whole call measured
+    while it is fast.
     """
     cpu = roofs.devices["CPU:0"]
     slow = {mode: 100 * seconds for mode, seconds in cpu.launch_s.items()}

@@ -1,4 +1,4 @@
-"""`explain` is compared with results found by hand, a second reading of the registry, and TensorFlow's
+"""`explain` is compared with results found by hand, an independent reading of the registry, and TensorFlow's
 placer.
 """
 

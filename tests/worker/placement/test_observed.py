@@ -25,7 +25,7 @@ Seen = Callable[..., Observation]
 
 @pytest.fixture
 def seen(tf: Any) -> Seen:
-    """Return a function that observes a call, which has run once before, on two logical CPUs."""
+    """Return a function that runs a call once and then observes it, on two logical CPUs."""
     context: Any = SimpleNamespace(tf=tf, machine=machine(gpu=False))
 
     def observed(call: Callable[[], Any], device: str = "CPU:0", **case: Any) -> Observation:

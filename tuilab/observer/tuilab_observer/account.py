@@ -29,8 +29,8 @@ MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 RECENT_S = 1.0
-"""Maximum age in seconds of the latest sample inside (or outside) calls that may stand for unsampled time
-there.
+"""Maximum age, in seconds, of a sample whose row may receive time that was not sampled itself. The sample and
+the time must both be inside calls, or both outside.
 """
 SOON_S = 0.002
 """Maximum delay in seconds of a sample if no other thread runs Python code. Such a thread would delay the

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Own:
-    """Python functions as they were when Python started."""
+    """Python functions, saved before the program can replace them."""
 
     now = staticmethod(time.perf_counter)
     clock = staticmethod(time.time)

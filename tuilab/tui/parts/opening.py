@@ -52,7 +52,9 @@ class Opener:
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset), about
 
     def is_own(self, words: str) -> bool:
-        """Return True unless the words name a preset. Opening the words then reports any error in them."""
+        """Return True unless the words name a preset. For invalid words, returns True, because opening them
+        reports the error.
+        """
         try:
             return not isinstance(resolve(words), NamedPreset | PresetFile)
         except InputError:

@@ -257,7 +257,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     # Actions
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Dim the actions that need the lab until the screen is filled."""
+        """Until the screen is filled, dim the actions that need the lab."""
         if action == "replay" and parameters:
             return self.filled and self.lab.playback.replay is not None
         if action == "watched":

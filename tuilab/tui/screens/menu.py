@@ -87,7 +87,7 @@ class FindInput(LineInput):
 
 
 class MenuScreen(Page[str]):
-    """Returns the key of the chosen item or the typed text; None if closed.
+    """A page with a list of choices. Returns the key of the chosen item or the typed text; None if closed.
 
     typed: placeholder of the input; "" for no input. find: whether the input filters the list. suggester:
     completes the typed text. begun: initial text of the input, selected, so that typing replaces it.

@@ -464,7 +464,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.app.push_screen(WholePage(self.watching.said))
 
     def action_page(self, name: str) -> None:
-        """Open the page that the user clicked in the verdict."""
+        """Open the page whose name the user clicked in the verdict."""
         self.action_whole()
 
     def action_export(self) -> None:

@@ -119,7 +119,7 @@ preset.
         self.lab.begin()
 
     def _frame(self, family: str) -> None:
-        """Color the frame for a device family, which is the faster one at the current size; "" restores the
+        """Give the frame the color of a device family, the faster family at the current size; "" restores the
         default color.
         """
         for name in ("CPU", "GPU"):

@@ -43,8 +43,8 @@ MOST_TYPED = 16
 NUMBER_LABEL, WORD_LABEL = 14, 10
 """Cells of the label if there is room: for numbers, and for choices, whose sliders share a row in pairs."""
 VALUE_WIDTH, WORD_WIDTH = 10, 9
-"""Cells of the value: for numbers, and for choices. A choice that is too long is shown in full among the
-names.
+"""Cells of the value: for numbers, and for choices. A choice that is too long for these cells is shown in
+full in the list of choices.
 """
 HIGH_WIDTH = 5
 MIN_TRACK = 8

@@ -114,7 +114,7 @@ class Counters:
 
 
 def read_counters() -> Counters:
-    """Return the counters now. Call from the measuring thread."""
+    """Read the counters. Call this from the measuring thread."""
     return Counters(
         at=time.monotonic(),
         switches=resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,

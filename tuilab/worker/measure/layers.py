@@ -35,7 +35,7 @@ _UPDATES = (
 MOST_FUSED = 4
 """Maximum number of ops that one kernel fuses after a matmul or convolution."""
 WHOLE = 0.95
-"""Share of the arithmetic from which a scope counts as the whole model instead of a layer."""
+"""Share of the arithmetic above which a scope counts as the whole model instead of a layer."""
 
 
 class Layers:

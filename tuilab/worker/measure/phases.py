@@ -84,7 +84,9 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
 
 
 def _ops_share(bench: Bench, cell: TimedArm, account: Account) -> float:
-    """Return the ops' share of the dispatch time, after subtracting that of an empty call."""
+    """Return the share of the dispatch time that the ops take: the part that exceeds the time of an empty
+    call.
+    """
     dispatch = account.seconds("dispatch")
     if cell.of_graph is None or not dispatch or not has_loops(cell.of_graph):
         return 1.0

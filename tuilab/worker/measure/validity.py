@@ -117,7 +117,7 @@ class Asked:
     def _add(self, graph: Any, optimised: Optimised, *, used: bool) -> None:
         """Add the operations of a graph and of the functions that it calls.
 
-        optimized: knows which inputs of the graph depend on constants only. used: False if nothing uses the
+        optimised: knows which inputs of the graph depend on constants only. used: False if nothing uses the
         graph's results.
         """
         needed = ops_needed(graph, graph.outputs) if used else set()

@@ -16,7 +16,8 @@ HOST = "CPU:0"
 
 @dataclass(frozen=True)
 class Kernel:
-    """One registered kernel. types: accepted dtypes by type attribute; a missing attribute means any.
+    """One registered kernel. types: the dtypes that each type attribute accepts; a missing attribute accepts
+    any dtype.
 
     device: `CPU`, `GPU`, or `DEFAULT`, which serves every device without a kernel of its own. host: the
     arguments that it needs in host memory.

@@ -22,7 +22,7 @@ from tuilab.workloads.base import Case
 
 FEWEST, MOST = 3, 50
 LONG_S = 0.1
-"""Maximum seconds of a call for which several calls are profiled; of a longer call, only one is."""
+"""Maximum seconds of a call for profiling several calls. Of a longer call, only one is profiled."""
 BESIDE_S, BESIDE = 0.2, 3
 """Limits for the unprofiled blocks on each side of the profiled block: seconds and number of blocks."""
 
