@@ -342,7 +342,7 @@ KINDS = {
     "external_weights.keras": "outside the file",
     "linked_group.h5": "model_weights",
 }
-"""By file, words from the message with which tuilab rejects it."""
+"""Words from the message with which tuilab rejects each file."""
 
 
 def make(models: Path, outside: Path, secret: Path, port: int) -> None:

@@ -242,6 +242,6 @@ NAMED = {
     "writefile": "WriteFile",
     "zipinside.h5": "not a readable HDF5 file",
 }
-"""By file, words from the message that rejects it. Files without an entry open, or fail with a message from
+"""Words from the message that rejects each file. Files without an entry open, or fail with a message from
 Keras, TensorFlow or a limit.
 """

@@ -1,4 +1,6 @@
-"""Two labs, a watched program in one of them, and commands share one history. Some are killed at random."""
+"""Two labs, a program watched in one of them, and commands share one history. Some of these processes are
+killed at random.
+"""
 
 import contextlib
 import os

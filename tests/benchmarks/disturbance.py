@@ -94,7 +94,7 @@ class Shared:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Forward the app's requests and the worker's events until the block ends, and record both."""
+        """Until the block ends, forward the app's requests and the worker's events, and record them."""
         over = threading.Event()
         thread = threading.Thread(target=self._serve, args=(over,))
         thread.start()
@@ -162,7 +162,9 @@ class Shared:
 
 @contextlib.contextmanager
 def app(path: str) -> Iterator[Terminal]:
-    """Run the app in a terminal that responds like a real one. The worker is behind the socket."""
+    """Run the app in a terminal that responds like a real terminal. path: the socket through which the app
+    reaches the worker.
+    """
     bridge = str(Path(__file__).with_name("bridge.py"))
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "small.toml").write_text(PRESET)
@@ -180,7 +182,7 @@ def figures(seen: list[events.Event]) -> Figures:
 
 
 Logs = dict[str, list[tuple[float, float]]]
-"""By arm, for each pair of runs: the log ratios of the medians and of the 95% quantiles."""
+"""The log ratios of the medians and of the 95% quantiles, for each arm and each pair of runs."""
 
 
 def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:

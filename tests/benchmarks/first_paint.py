@@ -26,8 +26,8 @@ class Bare(App):
 Bare().run()
 """
 PEERS = {"harlequin": (("harlequin",), "Catalog"), "toolong": (("tl", "LICENSE"), "MIT")}
-"""By program: its command, and a word on its first screen. TUILAB_PEERS lists folders with the commands; by
-default PATH is searched.
+"""Each program's command, and a word on its first screen. TUILAB_PEERS lists folders with the commands; by
+default, PATH is searched.
 """
 PEER_S = 20.0
 HOW = "time from the command to the first word on the screen, median of the ratios of pairs run in turn"
@@ -43,8 +43,8 @@ def paint(
 
 
 def measure() -> list[Row]:
-    """Return the lab's times to the first word and to the presets, the bare app's times, and those of other
-    programs.
+    """Return the lab's times to the first word and to the presets, the bare app's times, and the times of
+    other programs.
     """
     title = catalogue.load().presets[0].title[:16]
     with tempfile.TemporaryDirectory() as state:

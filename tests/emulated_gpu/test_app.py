@@ -21,7 +21,7 @@ VIEWS = {
     "w": ("FLOP/s", "GPU graph"),
     "1": ("round",),
 }
-"""By the key of a view: words that the view shows about a run."""
+"""Words that each view shows about a run, by the view's key."""
 
 
 def test_every_view_shows_the_gpu_arms(emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path) -> None:

@@ -83,8 +83,8 @@ def seen(emulated_gpu: Environment) -> dict[str, Any]:
 
 
 def asynchronous(seen: dict[str, Any]) -> bool:
-    """Return True if calls return before their kernels have run, and work on one device does not wait for
-    another.
+    """Return True if calls return before their kernels have run, and if one device does not wait for the work
+    of another device.
     """
     return bool(
         seen["done_s"] > 20 * 0.020 > 2 * seen["enqueued_s"]

@@ -63,7 +63,9 @@ TRUTHS: dict[str, tuple[Arm, str, dict[str, float]]] = {
     "paced_thrice": (RESIDENT, "compute", {"compute": 3 * KERNEL_S}),
     "paced_by_sleep": (EAGER, "python", {"python": 3 * KERNEL_S, "compute": KERNEL_S}),
 }
-"""By function: its arm, the phase that bounds it, and the configured times, which must match within 10%."""
+"""Each function's arm, the phase that bounds the arm, and the configured times, which must match within
+10%.
+"""
 
 
 @pytest.mark.parametrize("name", TRUTHS)

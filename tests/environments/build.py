@@ -20,7 +20,9 @@ OLDEST, BETWEEN, NEWEST = "2.16", ("2.17", "2.18", "2.19", "2.20"), "2.21"
 """Supported versions of TensorFlow. The newest is the version in tuilab's own environment."""
 
 LATEST_PYTHON = {"2.15": (3, 11), "2.16": (3, 12), "2.17": (3, 12), "2.18": (3, 12), "2.19": (3, 12)}
-"""The last Python version with wheels for each TensorFlow version; 3.13 for later ones."""
+"""The last Python version with wheels for each TensorFlow version. Later TensorFlow versions have wheels for
+3.13.
+"""
 
 
 class Missing(RuntimeError):

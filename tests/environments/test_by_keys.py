@@ -1,5 +1,5 @@
-"""By keys in a terminal, a user adds, saves and chooses an environment, and measures it together with
-tuilab's own.
+"""With keys in a terminal, a user adds, saves and chooses an environment, and measures it together with
+tuilab's own environment.
 """
 
 from collections.abc import Callable

@@ -16,7 +16,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TYPES = ("run", "begin", "begins_and_stops", "opens")
 """The methods of `User` that run a command line."""
 STANDS_FOR = {"DOC": "article.md"}
-"""By capitalised placeholder in the Markdown pages: the text that a user types."""
+"""The text that a user types for each placeholder in capitals in the Markdown pages."""
 
 
 def lines_of_papers() -> Iterator[tuple[str, str]]:

@@ -68,8 +68,8 @@ def install(folder: Path) -> Path:
 
 
 def environment_with_tensorflow(folder: Path) -> Path:
-    """Create an environment with the packages of the running one, except tuilab; return the folder of its
-    programs.
+    """Create an environment with the packages of the running environment, except tuilab; return the folder of
+    its programs.
     """
     venv = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
     subprocess.run(venv, check=True, capture_output=True, timeout=120)

@@ -48,8 +48,8 @@ RUN = (
     "tuilab hosts",
 )
 FINE = {"check": (0, 1), "run": (0, 2, 4)}
-"""By command, valid exit codes besides 0: 1 for a document with findings, 2 for an unknown GPU, 4 for a
-claim that was not confirmed.
+"""Valid exit codes besides 0, by command: 1 for a document with findings, 2 for an unknown GPU, 4 for a claim
+that was not confirmed.
 """
 
 # commands that other tests run, each with its test

@@ -25,8 +25,8 @@ FAKE = str(Path(__file__).with_name("fake_device.py"))
 
 
 class Rig:
-    """A runner with one host and a fake worker per device. rounds: by worker, the number of rounds and the
-    seconds per round.
+    """A runner with one host and a fake worker per device. rounds: the number of rounds and the seconds per
+    round, by worker.
     """
 
     def __init__(self, **rounds: tuple[int, float]) -> None:

@@ -59,8 +59,8 @@ NEWER = msgspec.structs.replace(data.MACHINE, tensorflow="2.22.0")
 
 
 def some(folder: Path) -> Store:
-    """Add seven runs of two machines to the history. Some are tagged, noted, pinned, imported or stopped,
-    and one is slower than the others.
+    """Add seven runs of two machines to the history. Some runs are tagged, noted, pinned, imported or
+    stopped, and one run is slower than the others.
     """
     store = Store.open(folder)
     answer = "CPU graph is fastest: 0.346 ms [0.342 0.349]. GPU graph 0.582 ms, 1.68× slower."

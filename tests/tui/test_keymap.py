@@ -70,7 +70,7 @@ PAGES = {
     "hosts": (),
     "open": (),
 }
-"""By action that opens a page: the actions that open another page from there."""
+"""The actions that open a page, each with the actions that open another page from there."""
 
 
 @pytest.mark.slow

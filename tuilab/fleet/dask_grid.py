@@ -122,7 +122,7 @@ class DaskGrid:
             pass  # a lost node no longer measures
 
     def _submit(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> Future:
-        """Submit a function to this node only; the node runs one at a time."""
+        """Submit a function to this node only; the node runs one function at a time."""
         return self._client.submit(
             function,
             *arguments,

@@ -78,7 +78,9 @@ class Scheduler:
     _quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def machines(self) -> list[Machine]:
-        """Greet every node; return their machines once all have answered. Empty if there are no nodes."""
+        """Greet every node; return their machines once all have answered, or an empty list if there are no
+        nodes.
+        """
         self.grid.on_progress(self.topic, self._hear)
         waited = 0.0
         while not self.stopping:

@@ -152,9 +152,9 @@ def _share(out: Sums, window: Window, segments: Sequence[Segment], main: int | N
 def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
     """Return the periods of a call in which its device waits for the host.
 
-    These are the gaps between two kernels that contain a copy over the link, and the gaps in which ops
-    compute on the host for at least half of the time (also before the first and after the last kernel). Other
-    gaps are launch time for the next kernel, or copies in and out.
+    Such a period is a gap between two kernels that contains a copy over the link, or a gap in which ops
+    compute on the host for at least half of the time. The latter may also be before the first or after the
+    last kernel. Other gaps are launch time for the next kernel, or copies in and out.
     """
     computing = [s for s in segments if s.meaning.phase == "compute" and s.meaning.key is not None]
     kernels = _join_periods(

@@ -32,8 +32,8 @@ class Further:
 
 
 class Lineup:
-    """The processes of a run: the measuring one, those in preparation in order, and those that have measured
-    and are idle.
+    """The processes of a run: the measuring process, the processes in preparation (in order), and the idle
+    processes that have already measured.
 
     go: called with the measuring process once all parallel preparations are done.
     """

@@ -21,8 +21,8 @@ class _Span:
 class Overlap:
     """Decides for each round whether every worker was measuring, from the events of all workers.
 
-    Times of rounds come from the worker's own clock, counted from its reported start. This process's clock
-    only relates the starts of the workers to each other.
+    Times of rounds come from the worker's own clock, and count from the worker's reported start. This
+    process's clock only relates the starts of the workers to each other.
     """
 
     def __init__(self, workers: list[str]) -> None:

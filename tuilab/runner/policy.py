@@ -17,7 +17,7 @@ class Policy:
     """Lets all workers measure at once. Subclasses make workers wait for each other.
 
     members: the workers by name. parts: by worker name, the part of the run that the worker measures. tell:
-    called with a worker's name and each of its events that belongs to the run's result.
+    called with a worker's name and an event of this worker, for each event that belongs to the run's result.
     """
 
     def __init__(self, members: Mapping[str, "HostRunner"], parts: Mapping[str, Measure], tell: Tell) -> None:

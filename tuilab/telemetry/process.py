@@ -50,8 +50,8 @@ class WatchedProcess:
         return out, ""
 
     def _read_switches(self) -> dict[str, tuple[int, int]]:
-        """Return each thread's voluntary and involuntary context switches. /proc/PID/status counts only those
-        of the first thread.
+        """Return each thread's voluntary and involuntary context switches. /proc/PID/status counts only the
+        switches of the first thread.
         """
         out = {}
         try:

@@ -136,7 +136,9 @@ USES: dict[str, tuple[int, Limit]] = {
     "ScatterNd": (0, _constant_at(2)),
     "DynamicPartition": (1, lambda op, shape: int(op.get_attr("num_partitions"))),
 }
-"""By op: the index of its integer input, and a function that returns the input's exclusive upper limit."""
+"""For each op, the index of its integer input, and a function that returns the input's exclusive upper
+limit.
+"""
 
 
 def read(tf: Any, call: Callable[..., Any], specs: Sequence[Any], names: Sequence[str]) -> list[Range]:

@@ -278,7 +278,7 @@ def _version(file: Path) -> str:
 
 
 def _print_at_once() -> None:
-    """Flush the file's prints line by line, so that they reach the log at once."""
+    """Flush the output of the user's file after each line, so that it reaches the log at once."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(line_buffering=True)

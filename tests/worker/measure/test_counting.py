@@ -268,7 +268,9 @@ def test_eager_ops_are_counted_as_they_run(tf: Any, program: Program) -> None:
 
 
 def test_the_work_of_a_model_is_split_by_layer(tf: Any) -> None:
-    """A layer's bytes are those of its inputs, its weights, and the outputs that the next layer uses."""
+    """A layer's bytes are the bytes of its inputs, of its weights, and of the outputs that the next layer
+    uses.
+    """
     layers = tf.keras.layers
     model = tf.keras.Sequential(
         [

@@ -39,7 +39,7 @@ sample by 5 ms, unless it makes calls.
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
 TRACING, BUILDING, SAVING, ADAPTING, IMPORTING = range(10, 15)
-"""Kinds of work. The outermost frame of one of these kinds determines the kind of all that it calls,
+"""Kinds of work. The outermost frame of one of these kinds determines the kind of everything that it calls,
 including user code.
 """
 SCOPES = {

@@ -34,7 +34,7 @@ PHASES = 4
 begin.
 """
 LEAST_GAP_S = 3.0
-"""Minimum seconds between two windows, because tuilab spends processor time on reading each one."""
+"""Minimum seconds between two windows. tuilab spends processor time on reading each window."""
 EAGER_S = 1.0
 """Seconds for which ops must run one by one before a window searches for a loop of ops."""
 
@@ -143,8 +143,8 @@ class Windows:
     def step(self) -> Key | None:
         """Return the key that identifies a step; None if there are no steps.
 
-        A step is identified by the line of a gradient tape, by the tf.function with the most time since the
-        last window, by a batch, or by an iteration of a loop of ops.
+        The key is the line of a gradient tape, the tf.function with the most time since the last window,
+        `BATCH`, or `LOOP`.
         """
         best, count, most = None, 0, 0.0
         tapes = self.eager.tapes

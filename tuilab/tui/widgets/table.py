@@ -166,7 +166,7 @@ of the row under the cursor, and the number of rows.
         return self._filter
 
     def order_by(self, column: int | None, reverse: bool = False) -> None:
-        """Sort by that column; None restores the original order."""
+        """Sort by the column with this index; None restores the original order."""
         self._sorted = None if column is None else (column, reverse)
         self.rearrange()
 

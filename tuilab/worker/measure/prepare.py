@@ -257,8 +257,8 @@ def _first_calls(bench: Bench, cell: TimedArm, own: OwnCode | None) -> tuple[flo
 def _without_strings(case: Case) -> None:
     """Raise Unavailable if the function takes or holds strings, which XLA does not support.
 
-    TensorFlow 2.21 keeps the rejected call and aborts the process when it compares a later one with it
-    (`Check failed: DataTypeCanUseMemcpy`). Traces the function, as its first call would.
+    TensorFlow 2.21 keeps the rejected call and aborts the process when it compares a later call with the
+    rejected call (`Check failed: DataTypeCanUseMemcpy`). Traces the function, as its first call would.
     """
     function = case.function
     if function is None or not hasattr(function, "get_concrete_function"):

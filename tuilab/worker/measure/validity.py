@@ -158,8 +158,8 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Return the removable work that did not run, by op type. Of each type, the ops that ran beyond the
-        needed number count as removable work that did run.
+        """Return the removable work that did not run, by op type. If more ops of a type ran than the
+        necessary number, the excess counts as removable work that did run.
         """
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}

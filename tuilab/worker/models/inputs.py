@@ -17,7 +17,7 @@ from tuilab.worker.ranges import Range, read
 from tuilab.workloads.base import Unavailable
 
 Spec = tuple[str, str, tuple[Optional[int], ...]]
-"""Name, dtype, shape; None for an unknown dimension."""
+"""Name, dtype and shape of an input. A dimension of unknown size is None."""
 
 BATCH, VALUES = "batch", "values"
 LARGEST_BATCH = 65_536
@@ -183,7 +183,7 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 class Given:
     """A model's inputs: generated to suit the model, or supplied by the user (`--data`).
 
-    hints: by input, for `Made.array`; hints from the graph of `call` take precedence.
+    hints: a hint for `Made.array`, by input; hints from the graph of `call` take precedence.
     """
 
     def __init__(

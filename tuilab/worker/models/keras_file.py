@@ -308,7 +308,7 @@ def _load(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
 
 
 def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
-    """Return a subclassed model as a functional one, with the inputs of `--input` or of its build config.
+    """Return a subclassed model as a functional model, with the inputs of `--input` or of its build config.
 
     Raises InputError if neither gives their shapes, or if Keras cannot trace the call.
     """

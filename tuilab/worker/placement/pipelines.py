@@ -16,7 +16,9 @@ Body = Mapping[str, Any]
 
 
 def functions(dataset: Any) -> Iterator[str]:
-    """Yield the names of all functions that a dataset runs, starting with those of its inputs."""
+    """Yield the names of all functions that a dataset runs, starting with the functions of its input
+    datasets.
+    """
     for source in dataset._inputs():
         yield from functions(source)
     for wrapped in dataset._functions():
@@ -40,7 +42,7 @@ def body(name: str) -> Body:
 
 
 def placed(nodes: Body, around: Surroundings) -> Iterator[tuple[str, Placed]]:
-    """Yield each op of a function that is passed to tf.data, by name, as tf.data places it.
+    """Yield the name and placement of each op of a function that is passed to tf.data.
 
     tf.data exposes no graph, so this applies its rule instead of observing: ops run on the host, regardless
     of any scope around the dataset. A scope inside the function takes effect if its device has a kernel.

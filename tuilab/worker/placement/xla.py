@@ -66,9 +66,9 @@ def arithmetic(hlo: str) -> float | None:
     """Return the estimated number of operations in an optimized HLO text; None if it contains a loop, branch
     or library call, whose operations are unknown.
 
-    Counts two operations per output element and contracted position of a product or convolution, fifty per
-    element of a Fourier transform, one per element of any other op, and none for ops that only move or rename
-    values.
+    Counts two operations per output element and contracted position of a matrix product or convolution, fifty
+    per element of a Fourier transform, and one per element of any other op. Ops that only move or rename
+    values do not count.
     """
     shapes: dict[str, list[int]] = {}
     total = 0.0

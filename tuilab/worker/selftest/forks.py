@@ -1,4 +1,4 @@
-"""Checks that processes forked after importing TensorFlow measure the same as fresh ones."""
+"""Checks that processes forked after importing TensorFlow measure the same times as fresh processes."""
 
 import json
 import math
