@@ -177,7 +177,8 @@ def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> t
 
 
 def environments(words: Sequence[str]) -> tuple[Environment, ...]:
-    """Parse environments as users name them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` means the lab's own.
+    """Parse environments as users name them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` means the lab's own
+    environment.
 
     Raises InputError.
     """

@@ -41,8 +41,8 @@ class Shown:
 
 
 def measured(words: str, code: str, space: dict[str, Any]) -> Shown:
-    """Capture the last call in the code and measure it. Raises ValueError with a message about the expected
-    input.
+    """Capture the last call in the code, measure it and return the result. Raises ValueError with a message
+    about the expected input.
     """
     options = _options(words)
     tree = ast.parse(code)

@@ -67,7 +67,7 @@ class Faulty:
         seconds: float = 30.0,
         **environment: str,
     ) -> Outcome:
-        """Run a command in which some calls fail.
+        """Run a command in which some system calls fail; return its outcome.
 
         fault: the kind of call, the first call to fail, the number of failing calls, and the errno. below:
         count only calls on files below this folder. folder: the working directory. in_worker: fail calls of

@@ -149,8 +149,8 @@ class Field:
         return self.command(*TUILAB, words[0], str(self.models / name), *words[1:])
 
     def open_in_lab(self, names: list[str]) -> dict[str, Outcome]:
-        """Open the models one after another in one lab. Each outcome has the total time and the peak memory
-        of all models.
+        """Open the models one after another in one lab; return an outcome for each. Every outcome has the
+        total time and the peak memory of all models.
         """
         files = [str(self.models / name) for name in names]
         all_ = self.command(sys.executable, "-c", LAB, *files)

@@ -235,7 +235,7 @@ class Attack:
 
     def trials(self, rng: random.Random | None) -> Iterator[tuple[str, int, int]]:
         """Yield each fault at each call, both as a single failure and as the failure of all later calls. In
-        short mode, yield a random few.
+        short mode, yield only a few of them, chosen at random.
         """
         faults = [fault for fault, calls in self.counts.items() if calls]
         for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):

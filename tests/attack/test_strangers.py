@@ -28,7 +28,7 @@ from tuilab.worker.models import keras_file, saved_model
 saved_model._examine = lambda *given: ()
 keras_file.examine = lambda *given: None
 """
-"""Turns off the allow lists in its worker."""
+"""Code that turns off the allow lists in the worker that runs it."""
 
 
 def opened(worker: Worker, file: Path, opening: Opening) -> str:
@@ -202,7 +202,9 @@ def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path
 
 
 def packed(folder: Path, name: str, edit=lambda config: None, more=()) -> Path:
-    """Write a small Keras model with an edited description and additional archive members."""
+    """Write a small Keras model with an edited description and additional archive members; return its
+    path.
+    """
     import keras
 
     whole = folder / "whole.keras"

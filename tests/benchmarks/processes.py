@@ -74,7 +74,7 @@ def measured() -> dict[str, float]:
 
 
 def zygote() -> None:
-    """For each line of standard input, fork; the child answers on standard output and exits."""
+    """Fork a child for each line of standard input. The child measures, prints its figures and exits."""
     import gc
 
     import tensorflow  # noqa: F401
@@ -141,7 +141,7 @@ Row = dict[str, Any]
 def report(rows: Sequence[Row]) -> str:
     """Return a row per arm: how much processes differ and why, with 95% bootstrap intervals.
 
-    Resampling keeps the minutes.
+    Rows are resampled only within the same minute.
     """
     lines = [
         "| arm | fresh scatter | forks scatter | of it between zygotes | forked / fresh |",

@@ -41,7 +41,7 @@ class Recorded(ScriptedRunner):
 
 
 def beside_a_gpu(home: Path, preset: str) -> TestLab:
-    """Run the lab on the machine of the recordings."""
+    """Return a lab that replays the recordings, on the machine on which they were made."""
     started = next(event for event in events_of("run") if isinstance(event, RunStarted))
 
     def runner(on_event: Callable[[Event], None]) -> ScriptedRunner:

@@ -147,8 +147,8 @@ def _sweep(
     axis: Axis,
     devices: tuple[str, ...],
 ) -> RunState:
-    """Measure a graph of the model and the op with a known speed. The op processes `each` elements per
-    example.
+    """Measure a graph that combines the model with the op of known speed. The op processes `each` elements
+    per example.
     """
     graph = _beside_a_paced_op(tf, file, made, folder, each)
     declaration = declare(worker, graph).declaration

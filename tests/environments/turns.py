@@ -64,8 +64,8 @@ sys.meta_path.insert(0, Slowed)
 
 
 def slowed(folder: Path, times: float) -> Path:
-    """Create an environment with tuilab's own TensorFlow in which eager inverses take `times` times
-    as long.
+    """Create an environment with tuilab's own TensorFlow in which eager inverses take `times` times as long;
+    return its folder.
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     (site,) = folder.glob("lib/python*/site-packages")

@@ -26,7 +26,8 @@ class Seen:
         self.by_page: dict[str, int] = {}
 
     def look(self, page: str, least: int = 1, *, quoted: bool = True) -> str:
-        r"""Record the visible payloads. Asserts that there are at least `least`, and no fault.
+        r"""Record the visible payloads; return the screen's text. Asserts that at least `least` payloads are
+        visible, and that no fault is.
 
         quoted: True if values may appear as Python literals, `\x1b]0;…`, or as code in a document.
         """

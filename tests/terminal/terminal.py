@@ -137,8 +137,8 @@ class Terminal:
         return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
 
     def compares(self) -> float:
-        """Wait for the Compare view. On a busy host, the arm with the smallest median need not be the
-        fastest.
+        """Wait until the Compare view shows a comparison. On a busy host, the arm with the smallest median
+        need not be the fastest.
         """
         return self.until(
             lambda: self.shows("fastest") or self.shows("smallest median"), what="a comparison on the screen"

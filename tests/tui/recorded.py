@@ -72,7 +72,7 @@ class RecordedRunner(ScriptedRunner):
 
 
 def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> TestLab:
-    """Return a lab that shows the recorded host as it was during the recording."""
+    """Return a lab that shows the recorded machine, with the recorded activity of its devices."""
     from tuilab.telemetry.sampler import Telemetry
 
     started = next(e for e in events_of("run") if isinstance(e, RunStarted))

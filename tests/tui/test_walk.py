@@ -262,8 +262,8 @@ async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[
 
 
 async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) -> int:
-    """Walk like `walk`, but next to a real worker, for `LEG_S` seconds or until `end`. Some steps wait until
-    a run has figures.
+    """Walk like `walk`, but next to a real worker, for `LEG_S` seconds or until `end`; return the number of
+    steps. Some steps wait until a run has figures.
     """
     wrong, until_s = list[BaseException | str](), min(end, time.monotonic() + LEG_S)
     heed(wrong, put)

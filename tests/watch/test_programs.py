@@ -91,7 +91,9 @@ def test_exactly_the_faults_of_a_program_on_an_emulated_gpu_are_reported(
 def on_gpu(
     file: Path, emulated_gpu: Environment, beside: Callable[[Watched], None] = lambda program: None
 ) -> tuple[Page, str]:
-    """Run a program with emulated GPUs: one GPU, or as many as the program requests."""
+    """Run a program with emulated GPUs: one GPU, or as many as the program requests. Return its page and
+    output.
+    """
     text = file.read_text()
     gpus, kernel_us = 2 if "# gpus: 2" in text else 1, 1 if "# short kernels" in text else 100
     made = tuple(sorted(emulated_gpu(gpus, memory=512 * 2**20, kernel_us=kernel_us).items()))

@@ -84,7 +84,7 @@ class DaskGrid:
         return sanitize(msgspec.json.decode(answer, type=Greeting))
 
     async def measure(self, node: Address, task: Task) -> JobResult:
-        """Measure on a node and wait for the result. Raises NodeLost or NodeUnfit."""
+        """Measure a job on a node and return the result. Raises NodeLost or NodeUnfit."""
         task = msgspec.structs.replace(task, taken=tuple(self._taken.pop(node.place, ())))
         future = self._submit(node, far.measure, msgspec.json.encode(task))
         try:

@@ -33,7 +33,7 @@ class Grid(Protocol):
         """Start the node's worker and return its greeting. Raises NodeLost or NodeUnfit."""
 
     async def measure(self, node: Address, task: Task) -> JobResult:
-        """Measure on a node and wait for the result. Raises NodeLost or NodeUnfit."""
+        """Measure a job on a node and return the result. Raises NodeLost or NodeUnfit."""
 
     async def stop(self) -> None:
         """Stop every node. Each job then ends shortly and returns the data it has so far."""

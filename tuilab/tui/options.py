@@ -22,7 +22,7 @@ class Options:
     ascii_only: bool | None = None
     """Whether to draw with ASCII only; None to detect it from the terminal."""
     keymap: Path | None = None
-    """The keymap file; None for the user's own."""
+    """Path of the keymap file; None for the user's own file."""
     presets: tuple[Path, ...] = ()
     """Preset folders to read; empty for the default ones."""
     replay: Path | None = None

@@ -35,7 +35,7 @@ def sentence(error: BaseException) -> str:
 
 
 def load(speaker: Speaker) -> Any:
-    """Import TensorFlow and report how long it took; None if the import fails."""
+    """Import TensorFlow and report how long it took. Return None if the import fails."""
     speaker.say(Began(what="importing TensorFlow"))
     begun = time.monotonic()
     preload_cusolver()

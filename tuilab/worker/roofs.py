@@ -189,12 +189,10 @@ class _Arrays:
         self._next = cycle(pieces).__next__
 
     def add(self) -> None:
-        """a(i) = b(i) + c(i)."""
         a, b, c = self._next()
         self._np.add(b, c, out=a)
 
     def copy(self) -> None:
-        """a(i) = b(i)."""
         a, b, _ = self._next()
         self._np.copyto(a, b)
 

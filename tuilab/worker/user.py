@@ -161,7 +161,7 @@ def _workload(
 
 
 def _instance(target: type, place: str) -> Any:
-    """Create an instance. Raises InputError if the class needs arguments."""
+    """Create an instance of the class. Raises InputError if the class needs arguments."""
     try:
         inspect.signature(target).bind()
     except (TypeError, ValueError):

@@ -1,5 +1,5 @@
 # expects: between-steps
-"""A user callback calls the model, and counts in Python."""
+"""A user callback calls the model, and computes a confusion matrix in Python."""
 
 import keras
 import numpy as np

@@ -49,7 +49,7 @@ class State:
         return one
 
     def begin(self, module: Any) -> Observer | None:
-        """Begin to observe this process. module: TensorFlow."""
+        """Begin to observe this process; return its observer. module: the TensorFlow module."""
         try:
             from .observer import Observer
 

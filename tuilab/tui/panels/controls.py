@@ -137,7 +137,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
     @property
     def _shape(self) -> object:
-        """Identifies the set of controls, without their values."""
+        """A value that identifies the set of controls, regardless of their current values."""
         return [c.parameter for c in self._sliders], [(s.group, s.key) for s in self._switches]
 
     def action_step(self, by: int) -> None:

@@ -53,7 +53,7 @@ class Paths(Suggester):
         super().__init__(use_cache=False, case_sensitive=True)
 
     async def get_suggestion(self, value: str) -> str | None:
-        """Complete the path; None if nothing matches."""
+        """Return the completed path; None if no path matches."""
         return completed(value)
 
 

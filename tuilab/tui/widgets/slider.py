@@ -88,7 +88,7 @@ there shows the reason.
 
     control: var[Control] = var(None, init=False)  # type: ignore[arg-type]
     message: var[str] = var("", init=False)
-    """Why a value was rejected."""
+    """The reason why a value was rejected; "" if none was."""
     typed: var[str | None] = var(None, init=False)
     """The text that the user is typing; None if the user is not typing."""
 

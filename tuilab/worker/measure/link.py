@@ -28,6 +28,6 @@ def measure_link(tf: Any, stopwatch: Stopwatch, source: str, target: str) -> Cop
 
 
 def format_cost(link: CopyCost) -> str:
-    """Format as `8.0 µs + 24.1 GB/s`."""
+    """Format the cost as `8.0 µs + 24.1 GB/s`."""
     rate = f"{size(link.bytes_per_s)}/s" if link.bytes_per_s else "no measurable time per byte"
     return f"{seconds(link.latency_s)} + {rate}"

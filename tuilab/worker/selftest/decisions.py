@@ -71,7 +71,7 @@ class Noise:
 
 
 def noise_of(context: Context, runs: int) -> Noise:
-    """Compare a TensorFlow call with itself, in `runs` runs of twenty rounds."""
+    """Compare a TensorFlow call with itself in `runs` runs of twenty rounds; return the noise."""
     own, call, calls, call_s = _prepare(context)
     begun, noise = own.stopwatch.now(), Noise()
     for _ in range(runs):

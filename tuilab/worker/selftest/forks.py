@@ -32,7 +32,9 @@ LONGEST_S = 60.0
 
 
 def forked(context: Context) -> Optional[Check]:
-    """Compare forks with fresh processes, in random order; None if runs are not forked on this system."""
+    """Compare forks with fresh processes, in random order. Return None if runs are not forked on this
+    system.
+    """
     own = context.machine
     if sys.platform != "linux" or own.gpus or own.environment:
         return None

@@ -27,7 +27,7 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """The covered share, 0 to 1."""
+        """Share of the trials, 0 to 1, whose interval contained the true value."""
         return self.covered / self.trials
 
     @property
