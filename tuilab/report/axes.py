@@ -50,8 +50,8 @@ class Ticks:
 
 
 def limits(axis: PlotAxis, values: Sequence[float], before: Limits | None = None) -> Limits:
-    """Return the limits of an axis: round numbers around `values`. `before`: the current limits, which may
-    widen but never shrink.
+    """Return the limits of an axis: round numbers around `values`. `before`: the current limits, which the
+    result may only widen.
     """
     finite = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
     low, high = (min(finite), max(finite)) if finite else ((1.0, 10.0) if axis.log else (0.0, 1.0))
@@ -177,7 +177,7 @@ def logarithmic(low: float, high: float, most: int) -> list[float]:
 
 
 def powers_of_two(low: float, high: float, most: int) -> list[float]:
-    """Return powers of two: all of them, or every second, third, …"""
+    """Return powers of two, at most `most`: every power, or every second, third and so on."""
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     if last - first < 1:
         return linear(low, high, most)

@@ -16,7 +16,7 @@ Style = Literal["trace", "curve", "line", "dashes"]
 
 LOG_FROM = 3.0
 """Ratio of the slowest to the fastest arm above which the axis is logarithmic, so that fast arms stay
-distinct.
+distinguishable.
 """
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
@@ -31,16 +31,16 @@ class Series:
 
     key: str
     label: str
-    """The label in the legend; "" hides the series there. If there are no points, the legend shows the label,
-    and the note as the reason.
+    """The label in the legend; "" leaves the series out of the legend. If there are no points, the legend
+    shows the label, and the note as the reason.
     """
     x: Sequence[float] = ()
     y: Sequence[float] = ()
     style: Style = "trace"
     """`trace`: samples in order.
 
-    `curve`: joined points. `line`: joined without markers. `dashes`: a bound, drawn so that it cannot be
-    mistaken for a measurement.
+    `curve`: points with markers, joined by a line. `line`: a line without markers. `dashes`: a bound, drawn
+    so that it cannot be mistaken for a measurement.
     """
     arm: str = ""
     """Id of the arm that determines color and marker; "" for other series, such as a roof."""

@@ -71,7 +71,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = F
     """Return an HTML table.
 
     If `numeric` is set, all columns except the first and last are aligned as numbers. A cell with a sentence
-    wraps as text. A reason that replaces a row's figures spans all these columns.
+    wraps as text. A reason that replaces a row's figures spans their columns.
     """
 
     def line(tag: str, row: Sequence[str]) -> str:

@@ -192,7 +192,7 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 
 CLEARLY = 1.05
-"""Ratio of two gains above which a sentence names both."""
+"""Ratio of two gains above which a sentence names both gains."""
 
 
 def gained(finding: Bottleneck) -> str:
@@ -289,7 +289,7 @@ FORMATS = {"markdown": page_markdown, "html": page_html, "json": page_json}
 def compared(a: Page, b: Page) -> list[str]:
     """Compare two watched programs step by step: `95.0 ms → 21.0 ms a step; waiting for input 83% → 8%`.
 
-    Lines that start with `!` say what else differs, which may explain the difference.
+    Lines that start with `!` name other differences, which may explain the change.
     """
     out = []
     if a.command != b.command:

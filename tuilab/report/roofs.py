@@ -13,8 +13,8 @@ PLACES = {"eager": "one op, eager", "graph": "one graph", "xla": "one XLA progra
 
 
 def roofs_text(machine: Machine, roofs: Roofs, most: int = 0) -> str:
-    """Describe each device: memory bandwidth by working set, arithmetic by dtype, copies, an empty call by
-    mode.
+    """Describe each device: memory bandwidth by working set, arithmetic rate by dtype, copy rates, and the
+    time of an empty call by mode.
 
     most: maximum columns, 0 for no limit.
     """

@@ -129,7 +129,7 @@ def crossing_lines(result: RunResult) -> list[str]:
     """Return a sentence per crossover in a sweep: measured ones first, followed by estimates for a GPU that
     you do not have.
 
-    During a run, omits pairs of arms whose crossover is still unknown.
+    During a run, omit pairs of arms whose crossover is still unknown.
     """
     crossings = [c for c in result.crossovers if c.status != "unknown" or result.status != "running"]
     lines = [c.sentence for c in sorted(crossings, key=lambda c: c.at is None) if c.sentence]
@@ -259,7 +259,7 @@ def phase_lines(result: RunResult) -> list[str]:
 
 
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
-    """Return the verdict with its mark, the claim, and the evidence."""
+    """Return a row per claim: the verdict with its mark, the claim, and the evidence."""
     return [
         (f"{VERDICTS[c.verdict].mark} {verdict_words(c.verdict, c.emulated)}", c.text, c.evidence)
         for c in result.claims
@@ -371,8 +371,8 @@ def no_phases(arm: ArmResult) -> str:
 
 
 def phase_line(arm: ArmResult) -> str:
-    """Return `CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23%) + compute 360 µs (75%) + not known 13 µs (2
-    %)`.
+    """Return `CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23%) + compute 360 µs (75%) + not known 13 µs
+    (2%)`.
 
     Each part has the half-width of its interval, if that is known.
     """

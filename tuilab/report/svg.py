@@ -89,7 +89,7 @@ class _Picture:
     def series(self, one: Series, number: int) -> str:
         """Return a line with markers, error bars and label; for a long series, the extremes in order."""
         hue, again = HUES[number % len(HUES)], number // len(HUES)
-        marker = MARKERS[(number + again) % len(MARKERS)]  # a color repeats only after all others
+        marker = MARKERS[(number + again) % len(MARKERS)]  # a color repeats only after all others were used
         (xs, ys), _ = Thinned(one.x, one.y).points(MOST_POINTS // 4)
         places = [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True) if y > 0]
         parts = [f'<g stroke="{hue}" fill="{hue}">']

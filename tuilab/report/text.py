@@ -121,9 +121,7 @@ BRIEF_ROOF = (0, 1, 3, 5)
 
 
 def _some(role: Role, caveats: Sequence[str]) -> Iterator[tuple[Role, str]]:
-    """Yield a blank line, and each caveat as a line with the given role. Yield nothing if there are no
-    caveats.
-    """
+    """Yield a blank line and the caveats as lines with the given role; nothing if there are no caveats."""
     if caveats:
         yield "blank", ""
     yield from ((role, line) for line in caveats)
@@ -153,7 +151,7 @@ def _rows(
 
 
 NOTHING = ("", "–", "—", "-")
-"""Cells without information: a column that has only these is left out."""
+"""Cells without information. A column that has only such cells is left out."""
 
 
 def columns(rows: Sequence[Sequence[str]], most: int = 0) -> list[str]:
