@@ -1,4 +1,4 @@
-"""The placement rows of a run are created on access. They equal the rows that a list would contain."""
+"""The placement rows of a run are created on access, and equal the rows of a plain list."""
 
 from tests.tui.data import ARMS, run_state
 from tuilab.model.events import Node, Placement

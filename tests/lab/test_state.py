@@ -113,8 +113,8 @@ def test_a_sweep_names_its_current_size_and_the_time_left():
 
 
 def test_a_resumed_sweep_reckons_with_the_sizes_and_seconds_of_its_new_process():
-    """Of two measured sizes, one is not precise enough. So two sizes are left, which take about 26 s
-    each.
+    """Of three sizes, one is finished, one is too imprecise, and one is not measured. The last two take about
+    26 s each.
     """
     made, sizes = lab_state(), (256, 1024, 4096)
     request = made.request(sweep=Sweep(axes=(Axis("samples", sizes),)))
@@ -349,7 +349,7 @@ def test_default_values_come_from_the_document_or_the_workload():
     made = lab_state()
     assert made.presets.usual(SMALL.name, "stft")["samples"] == SMALL.parameters["samples"]
     assert made.presets.usual("none", "stft")["samples"] != SMALL.parameters["samples"]
-    # A preset of the same name with another workload is another preset.
+    # A preset with the same name but another workload is a different preset.
     assert (
         made.presets.usual(SMALL.name, "matmul").keys() >= {"m", "k", "n"}
         and made.presets.usual("x", "none") is None

@@ -51,7 +51,7 @@ def test_a_change_of_any_file_makes_the_titles_stale(folder: Path, change: str):
 
 @pytest.fixture
 def first_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing is saved, and the user has no presets. Return the user's preset folder."""
+    """Return the user's preset folder, which is empty. No titles are saved."""
     for name in ("CONFIG", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
     return tmp_path / "CONFIG" / "tuilab" / "presets"

@@ -196,7 +196,7 @@ class RunController:
             self._rested()
 
     def _moved(self, *, now: bool = False, quiet: bool = False) -> None:
-        """React to settings that undo or another preset changed.
+        """React to settings that changed because of an undo or because another preset was chosen.
 
         now: measure at once. quiet: do not measure.
         """

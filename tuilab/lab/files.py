@@ -45,7 +45,7 @@ class Preferences(NamedTuple):
 
 
 INPUT = " --input "
-"""Separates a function's path from the shapes of its arguments."""
+"""Separator between a function's path and the shapes of its arguments."""
 MOST_RECENT = 12
 LARGEST = 100_000
 

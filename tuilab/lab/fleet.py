@@ -106,7 +106,7 @@ class Fleet:
     async def runs(
         self, choices: Sequence[Settings], budget: BudgetName, told: Callable[[Settings, RunResult], None]
     ) -> dict[int, str]:
-        """Measure each of the settings on one node. told: called with the settings and each result.
+        """Measure every choice, each on one node. told: called with the settings and each result.
 
         Returns the reason for each failure, by index in `choices`. Raises WorkerError if no node can measure.
         """

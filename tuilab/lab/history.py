@@ -120,7 +120,7 @@ class History:
 
     @property
     def unread(self) -> Mapping[str, str]:
-        """By run id: a description of the run's unreadable part, for each damaged run that was read."""
+        """Descriptions of the unreadable parts of damaged runs, by run id, for runs that were read."""
         return self.store.unread
 
     @property

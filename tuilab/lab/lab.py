@@ -65,7 +65,7 @@ T = TypeVar("T")
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 What = str | Preset | Settings
-"""What to measure: a preset's name or path, `path/to/file.py:name`, a preset, or settings."""
+"""The subject of a measurement: a preset's name or path, `path/to/file.py:name`, a preset, or settings."""
 
 
 class Lab(RunController):
@@ -188,11 +188,10 @@ class Lab(RunController):
         return self.saved.history
 
     async def add_environment(self, word: str) -> str:
-        """From now on, measure in this Python environment on this machine too
-        (`NAME=PATH[,VARIABLE=VALUE…]`).
+        """Add a Python environment on this machine (`NAME=PATH[,VARIABLE=VALUE…]`) to the environments that
+        take turns measuring.
 
-        The environments take turns. Returns the environment's name and saves the definition. Raises
-        InputError.
+        Returns the environment's name and saves the definition. Raises InputError.
         """
         (one,) = await run_in_daemon_thread(environments, [word])
         known = self.state.hosts.known.get(one.name)
@@ -332,7 +331,7 @@ class Lab(RunController):
         """Measure at many sizes, along `axes` (`samples=256:1M:x4`), else along the preset's own sweep, else
         along the default sweep.
 
-        refine: search for the crossover afterwards. Otherwise like `measure`.
+        refine: search for the crossover afterwards. For the other arguments and the errors, see `measure`.
         """
         settings = await self.settings(what)
         sweep = axes if isinstance(axes, Sweep) else chosen_sweep(settings, axes, refine)
@@ -471,10 +470,10 @@ class Lab(RunController):
     # Asking
 
     async def explain(self, settings: Settings) -> ScenarioExplanation:
-        """Return where each op of the arms on this machine runs, and whether a GPU could run it. Raises the
-        errors of `ask`.
+        """Explain which device runs each op, and whether a GPU could run the op, for one arm per device and
+        variant on this machine.
 
-        Waits for the machine, and asks about one arm per device and variant.
+        Waits for the machine. Raises the errors of `ask`.
         """
         arms = representative(settings, self.state.machine)
         question = ExplainScenario(scenario=settings.scenario, arms=arms)

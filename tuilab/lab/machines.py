@@ -16,7 +16,8 @@ __all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_
 
 
 def sum_up(store: Store, at: Callable[[int, int], None] = lambda done, total: None) -> str:
-    """Compute the machine summary of every run that has none; return why some could not be saved, or "".
+    """Compute the machine summary of every run that has none. Return the reason why some could not be saved;
+    "" if all were saved.
 
     at: called with the number of finished runs and the total.
     """

@@ -1,4 +1,4 @@
-"""Turns a user's words into a typed subject, or rejects them. No other module interprets these words."""
+"""Interprets a user's words as a `Subject`, or rejects them. No other module interprets these words."""
 
 import ast
 from pathlib import Path

@@ -56,7 +56,7 @@ _ALIKE = 1.05
 
 @dataclass(frozen=True)
 class Proof:
-    """A finding, the pattern of its mistake, and the preset that shows this pattern; None if no preset does.
+    """A finding, the pattern of its mistake, and a preset that shows this pattern (None if no preset does).
 
     less: describes how the preset was made smaller than the document's code. calls: number of calls in the
     document's figure, including the first call; None if unknown.
@@ -192,8 +192,8 @@ def _unproven(proof: Proof, why: str) -> Proven:
 
 
 def proven(proof: Proof, result: RunResult) -> Proven:
-    """Return what a run proves about a finding. Uses the times on a GPU if the run has a GPU, else those on
-    the CPU.
+    """Return what a run proves about a finding. Uses the times on a GPU if the run has a GPU, else the times
+    on the CPU.
     """
     arms = [arm for arm in result.arms if arm.status == "ok" and arm.median_s]
     if not arms:
@@ -261,7 +261,7 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
 
 
 def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
-    """Return the mean time per call of a figure that includes the first call, and the time of a later
+    """Return the mean seconds per call of a figure that includes the first call, and the seconds of a later
     call.
     """
     true, first = arm.median_s or 0.0, arm.first_call_s

@@ -201,7 +201,7 @@ class RunRecorder:
         return f"not saved: {reason}; its data is in {shortened(place)}"
 
     def _look(self) -> None:
-        """Report it once if the store stops or resumes accepting data. While it accepts none, retry every
+        """Report once when the store stops or resumes accepting data. While it accepts no data, retry every
         second.
         """
         recorder = self._recorder

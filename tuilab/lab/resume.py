@@ -51,7 +51,7 @@ def request(state: RunState) -> Measure:
     hosts = {state.arms[name].arm.host for name in lacking}
     if hosts.intersection(by_turns):
         hosts.update(by_turns)
-    # Include the host's other arms, and those of hosts that take turns with it, because their rounds are
+    # Include the host's other arms, and the arms of hosts that take turns with it, because their rounds are
     # paired.
     arms = [arm.arm for arm in state.arms.values() if arm.arm.host in hosts and can_run(arm)]
     return Measure(

@@ -124,8 +124,8 @@ class SavedRuns:
             marks.keep(file.parent, machine.key, known)
 
     def set_aside(self, error: sqlite3.Error) -> str:
-        """Continue after an error that indicates a damaged history; return a message for the user, or "" if
-        the error does not, or if recovery fails.
+        """Continue after an error that indicates a damaged history. Return a message for the user; "" if the
+        error has another cause or the recovery fails.
 
         If a second read finds the file intact, it stays in use; otherwise it is renamed.
         """

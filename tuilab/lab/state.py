@@ -81,7 +81,7 @@ def _what(state: RunState) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Place:
-    """The settings and the run of the user, to be restored after other presets were measured."""
+    """The user's settings and run, to restore after other presets have been measured."""
 
     settings: Settings | None
     past: tuple[Settings, ...]
@@ -578,8 +578,8 @@ def sizes_begun(state: RunState) -> int:
 
 
 def sizes_to_measure(state: RunState) -> Sequence[int]:
-    """Return the indices of the sizes that the latest process measures: the remaining ones if it resumes a
-    run.
+    """Return the indices of the sizes that the latest process measures: only the remaining sizes if it
+    resumes a run.
     """
     return state.process_points or range(len(state.points))
 

@@ -146,7 +146,7 @@ class Watched:
             self.read(1)
 
     def keep(self) -> str:
-        """Save the page in the history; return why that failed, or ""."""
+        """Save the page in the history. Return the reason if that failed; otherwise ""."""
         return keep(self.program, self.page()) if self.program else ""
 
     def read(self, least: int = LEAST_READ) -> None:
@@ -532,7 +532,7 @@ def export(text: str, ending: str) -> Path:
 
 
 def keep(program: str, page: Page) -> str:
-    """Save a page in the history under that id; return why that failed, or ""."""
+    """Save a page in the history under that id. Return the reason if that failed; otherwise ""."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
