@@ -38,7 +38,7 @@ def machine(tmp_path: Path, stub: Path, framework: Path) -> Machine:
 
 @pytest.fixture
 def no_driver() -> None:
-    """Skip tests that need a machine without libcuda on a machine that has it."""
+    """Skip the test if this machine has libcuda."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:

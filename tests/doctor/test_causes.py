@@ -1,5 +1,5 @@
-"""Rarer causes, and variants of common ones (test_situations.py): each has a fake machine and the expected
-cause and fix.
+"""Rare causes, and variants of the causes in test_situations.py, each with a fake machine and the expected
+fix.
 """
 
 import errno

@@ -290,7 +290,9 @@ KINDS = {
     "runtime": "runtime",
     "no device": "no-supported-device",
 }
-"""The kind of each recorded line, and the doctor's response to it. Lines of kind `device` are harmless."""
+"""Maps the kind of a recorded line to the kind that `TensorFlowLog` must find in the line. Kinds that are not
+listed have the same name in both. Lines of kind `device` are harmless.
+"""
 
 
 def test_every_recorded_log_line_is_known():

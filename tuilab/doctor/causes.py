@@ -1,9 +1,8 @@
-"""All causes that the doctor knows, in the order in which they are tried. Each is a function of the
-findings.
+"""All causes that the doctor knows, in the order in which they are tried. Each is a function of the findings.
 
-`@without_gpu` causes explain why TensorFlow lists no GPU; `@with_gpu` causes explain why a listed GPU
-does not work. Only the first match of each layer is reported, because later ones follow from it. Layers
-are in the order in which to fix them. A cause's docstring states the cause. To add one, write its
+`@without_gpu` causes explain why TensorFlow lists no GPU; `@with_gpu` causes explain why a listed GPU does
+not work. Only the first match of each layer is reported, because it usually explains the later matches.
+Layers are in the order in which to fix them. A cause's docstring states the cause. To add one, write its
 function in the right position (see docs/doctor.md).
 """
 
@@ -363,7 +362,7 @@ def module_not_loaded(f: Findings) -> Cause | None:
 @without_gpu("driver")
 @with_gpu("device")
 def busy(f: Findings) -> Cause | None:
-    """The GPU allows one program at a time (exclusive compute mode) and is taken, or allows none."""
+    """The GPU is in exclusive compute mode and in use by another program, or its mode allows no program."""
     device = _device(f)
     mode = device.access.compute_mode if device else ""
     unavailable = f.init == cuda_errors.DEVICE_UNAVAILABLE or "busy" in f.tensorflow.log
@@ -434,7 +433,7 @@ def mig_without_instance(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def wedged(f: Findings) -> Cause | None:
-    """The driver fails without giving a reason, often after sleep, a crash or a GPU fault."""
+    """The driver fails without giving a reason, often after a suspend, a crash or a GPU fault."""
     if f.init != cuda_errors.UNKNOWN:
         return None
     return Cause("driver-wedged", f"the NVIDIA driver is wedged: cuInit returns {_error_name(f)}", _reload(f))
@@ -561,8 +560,7 @@ def _mislaid(library: Library) -> bool:
 def _missing(f: Findings) -> dict[str, str]:
     """Map each required library that does not load to the loader's reason.
 
-    TensorFlow's own messages decide if TensorFlow tried to open the libraries; otherwise the doctor's own
-    test decides.
+    If TensorFlow tried to open the libraries, its messages decide; otherwise the doctor's own test decides.
     """
     device = {
         library.wanted.soname: library for library in f.libraries.found if library.wanted.need == "device"
@@ -629,8 +627,7 @@ def not_where_tensorflow_looks(f: Findings) -> Cause | None:
     return Cause("libraries-not-found", cause, fixes.library_path(*folders))
 
 
-# ---- what TensorFlow ignores or does not report
-# -------------------------------------------------------------
+# ---- GPUs that TensorFlow ignores, and failures that it does not report ------------------------------------
 
 
 @without_gpu("device")
@@ -692,7 +689,7 @@ def unexplained(f: Findings) -> Cause | None:
     )
 
 
-# ---- a GPU is listed: does it also work? -------------------------------------------------------------------
+# ---- faults of a GPU that TensorFlow lists -----------------------------------------------------------------
 
 
 def _capability(text: str) -> tuple[int, int] | None:
@@ -730,7 +727,7 @@ def gpu_older_than_build(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def driver_too_old_for_build(f: Findings) -> Cause | None:
-    """The driver is older than the toolkit of this build's PTX, or lacks a call that the build makes."""
+    """The driver predates the CUDA toolkit of the build's PTX, or lacks a function that the build calls."""
     if "old-driver" not in f.tensorflow.log:
         return None
     version = f.kernel.version or f.libcuda.version
@@ -877,7 +874,7 @@ def work_fails(f: Findings) -> Cause | None:
 
 @with_gpu("search path")
 def skipped_by_others(f: Findings) -> Cause | None:
-    """Only tuilab sees the GPU, because it opens by path the libraries that TensorFlow does not find."""
+    """Only tuilab sees the GPU: it opens by path the libraries that TensorFlow does not find."""
     found = not_where_tensorflow_looks(f)
     if found is None:
         return None

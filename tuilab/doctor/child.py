@@ -23,7 +23,9 @@ def tell(**known: Any) -> None:
 
 
 def mapped(name: str) -> str:
-    """Return the file from which a library was loaded, with links resolved; empty if it is not loaded."""
+    """Return the path of the file from which a library was loaded, with links resolved; "" if it is not
+    loaded.
+    """
     with open("/proc/self/maps", errors="replace") as maps:
         for line in maps:
             path = line.rstrip("\n").partition("/")[2]
@@ -112,7 +114,7 @@ def libraries(wanted: str) -> None:
 
 
 def nodes(*paths: str) -> None:
-    """Open each device file as the driver's library does; report the error's name, if any."""
+    """Open each device file as the driver's library does, and report the error's name if that fails."""
     for path in paths:
         tell(at=path)
         try:

@@ -16,7 +16,7 @@ from tuilab import guest
 from tuilab.version import HOME
 
 REAP_S = 0.5
-"""Seconds to wait for a killed child to end. A child in an uninterruptible kernel call is left behind."""
+"""Seconds to wait for a killed child to end. A child in an uninterruptible kernel call may never end."""
 
 _alive: set[subprocess.Popen[bytes]] = set()
 _lock = threading.Lock()
@@ -24,7 +24,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Ran:
-    """How a child ended. code: None if it was killed on timeout."""
+    """The exit code and output of a child. code: None if the child was killed on timeout."""
 
     code: int | None
     out: bytes

@@ -34,9 +34,7 @@ class Environment:
 
     @property
     def container_hides_all(self) -> bool:
-        """True if the container runtime gives the container no device: `void` or `none` for the NVIDIA
-        runtime.
-        """
+        """True if the setting `void` or `none` makes NVIDIA's container runtime hide all devices."""
         return self.variables.get(CONTAINER_VISIBLE, "all").strip() in ("", "void", "none")
 
     @property

@@ -88,8 +88,8 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("toolchain", "XLA toolchain", lambda found: found),
     ("devices", "devices", devices.probe),
 )
-"""The findings to show: (field of `Findings`, name of the probe, function that formats it). The probes of
-TensorFlow and of the sandbox follow these.
+"""The findings to show, each as (field of `Findings`, name of the probe, function that describes the
+finding). The report lists the probes of TensorFlow and of the sandbox after these.
 """
 
 

@@ -65,7 +65,7 @@ class Findings:
 
     @property
     def driver_works(self) -> bool:
-        """True if cuInit succeeds and finds a device, or if no finding contradicts this."""
+        """True if cuInit succeeds and finds a device."""
         return self.libcuda.init == 0 and bool(self.libcuda.count)
 
     @property

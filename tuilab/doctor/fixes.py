@@ -130,7 +130,7 @@ MODULE_BY_DISTRIBUTION = {
     "rhel": "sudo dnf install -y kernel-devel-$(uname -r) && sudo dkms autoinstall",
     "arch": "sudo pacman -S --needed linux-headers && sudo dkms autoinstall",
 }
-"""How to build the module for the running kernel, by ID or ID_LIKE (`debian` covers Ubuntu)."""
+"""Commands that build the module for the running kernel, by ID or ID_LIKE (`debian` covers Ubuntu)."""
 
 
 def keep_out(f: Findings, driver: str) -> str:
