@@ -142,7 +142,7 @@ def test_a_sparse_product_counts_the_stored_elements() -> None:
 
 
 def adam(count: Counter) -> None:
-    """Follow Kingma and Ba, with the bias correction in the learning rate."""
+    """Count one Adam step as published by Kingma and Ba, with the bias correction in the learning rate."""
     # m = b1 m + (1 - b1) g
     count.times(2)
     count.plus()

@@ -67,8 +67,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The parts of a call. Each moment is counted in one part only, so the parts add up to `total_s`."""
 
     total_s: Part_s
-    """Seconds per call. In a worker's event: measured without the profiler, close to the profiled calls. In a
-    result: the arm's median.
+    """Seconds per call. In a worker's event: measured without the profiler, shortly before or after the
+    profiled calls. In a result: the arm's median.
     """
     parts: tuple[Part, ...]
     """The parts in the order of `ORDER`, without parts that take no time."""

@@ -20,11 +20,11 @@ class Probe(msgspec.Struct, frozen=True):
 
 
 class Cause(Found, frozen=True):
-    """Why no GPU is visible, in one line, and the exact command that fixes it."""
+    """The reason that no GPU is visible, in one line, and the exact command that fixes it."""
 
     message: str = msgspec.field(name="cause")
     remedy: str = msgspec.field(name="mend", default="")
-    """Empty if nothing needs fixing."""
+    """The command; "" if nothing needs fixing."""
 
 
 class GpuDevice(msgspec.Struct, frozen=True):

@@ -304,7 +304,9 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
 
 
 class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """The load from other processes during a round, or during consecutive rounds of a quarter of a second."""
+    """The load from other processes during a round, or during consecutive rounds that together last a quarter
+    of a second.
+    """
 
     first: Count
     """Index of the first round, from 0. In an event, it counts the rounds of the process; in a run's state,
@@ -313,7 +315,8 @@ class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     rounds: Count
     """Number of rounds."""
     others: Seconds
-    """Average number of processors that other processes used, including neighbors of a virtual machine."""
+    """Average number of processors used by other processes, and by other virtual machines on the same host.
+    """
     canary_s: Seconds
     """Median time of the small fixed workload that runs before and after each round."""
 
@@ -407,8 +410,8 @@ def copies_of(nodes: Iterable[Node]) -> list[Node]:
 
 
 class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
-    """Where the ops of an arm were observed to run. An arm may have several such events; all their rows
-    count.
+    """The devices on which the ops of an arm were observed to run. An arm may have several such events; all
+    their rows count.
     """
 
     arm: str
@@ -431,7 +434,7 @@ class LayersKnown(_RunEvent, frozen=True, kw_only=True, tag="layers"):
     arm: str
     point: Count
     layers: tuple[LayerWork, ...]
-    """Longest first."""
+    """The layers, longest first."""
 
 
 class ModelOpened(_RunEvent, frozen=True, kw_only=True, tag="model"):
@@ -489,7 +492,7 @@ class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
     """
 
     arm: str
-    """Id of the arm that was fastest in this run and in each of the others."""
+    """Id of the arm that was fastest in this run and in each of the other runs."""
     runs: Count
     """Number of runs, including this one."""
     low_s: Seconds

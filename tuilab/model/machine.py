@@ -34,7 +34,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Host, processor, devices and versions of a machine. Every saved figure refers to a machine."""
 
     longest_text: ClassVar[int] = 500
-    """Maximum length of a text in characters, because texts appear in tables (see `model.sanitize`)."""
+    """Maximum number of characters in each string, because tables show these strings (see `model.sanitize`).
+    """
 
     host: str
     """The machine's own name."""
@@ -68,7 +69,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def emulated(self) -> bool:
-        """True if one of its GPUs is emulated in software."""
+        """True if one of the machine's GPUs is emulated in software."""
         return any(gpu.emulated for gpu in self.gpus)
 
     @property

@@ -79,7 +79,9 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     source: Source
     """`shapes`: estimated from tensor shapes.
 
-    `measured`: extrapolated from peaks of smaller batches. `tried`: calls with that batch ran."""
+    `measured`: extrapolated from the peak memory of smaller batches. `tried`: calls with that batch
+    succeeded.
+    """
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -124,5 +126,5 @@ class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     fits: int | None
     """The largest batch that fits in free memory, estimated from shapes."""
     crossover: float | None
-    """The batch size from which a GPU is faster; None if not found."""
+    """The batch size above which a GPU is faster; None if not found."""
     sentence: str = ""

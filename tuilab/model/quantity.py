@@ -25,7 +25,7 @@ def parse_integer(text: str, *, binary: bool = False) -> int:
     """Parse `65536`, `65_536`, `64k`, `1.5M`, `64Ki`.
 
     `k`, `M` and `G` are decimal, or powers of 1,024 with `binary` (for samples and matrix sides). Raises
-    ValueError if it is not a whole number.
+    ValueError if the text is not a whole number.
     """
     match = _NUMBER.fullmatch(text.strip())
     if not match:
@@ -129,7 +129,7 @@ def interval(low: float, high: float, like: float) -> str:
 
 
 def count(value: float) -> str:
-    """Format a count: `65536` → `65,536`; from 100,000 on rounded, `262 k`, `16.8 M`."""
+    """Format a count: `65536` → `65,536`; numbers of 100,000 or more are rounded: `262 k`, `16.8 M`."""
     return f"{value:,.0f}" if abs(round(value)) < 100_000 else prefixed(value)
 
 
@@ -145,7 +145,7 @@ def rate(value: float, unit: str) -> str:
 
 
 def prefixed(value: float, digits: int = 3, unit: str = "") -> str:
-    """Format a number with a decimal prefix: `262 k`, `16.8 MB`; below a thousand `12 B`."""
+    """Format a number with a decimal prefix: `262 k`, `16.8 MB`; below 1,000 without a prefix: `12 B`."""
     scale, prefix = unit_for(value, digits)
     return f"{significant(value / scale, digits)} {prefix}{unit}".rstrip()
 

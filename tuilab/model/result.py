@@ -76,7 +76,7 @@ class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm's figures. Times are seconds per call; None if it did not run."""
+    """One arm's figures. Times are seconds per call; None if the arm did not run."""
 
     id: str
     """A stable id for scripts: `cpu0.graph.resident.float32`."""
@@ -219,7 +219,7 @@ class PointResult(msgspec.Struct, frozen=True):
     values: dict[str, Value]
     arms: tuple[PointArm, ...]
     host: str = ""
-    """The fleet node that measured it."""
+    """The fleet node that measured the point."""
     finished: bool = True
     """False while the point is being measured, or if it was cut short. Sentences ignore unfinished points."""
 
@@ -279,9 +279,7 @@ class EnvironmentRatio(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EnvironmentPair(msgspec.Struct, frozen=True, kw_only=True):
-    """A comparison of two environments that took turns: which is faster in which arms, and other
-    differences.
-    """
+    """A comparison of two environments that took turns: each arm's ratio, and other differences."""
 
     a: str
     """Name of the first environment."""

@@ -53,7 +53,7 @@ class Kernels(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The work that one call must do at least. None means unknown."""
+    """The minimum work of one call. None means unknown."""
 
     flop: float | None = None
     """Number of arithmetic operations by convention; a multiply-add counts as two."""
@@ -131,9 +131,9 @@ class LinkRoof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The cost of copies between host and device: latency + bytes / rate."""
 
     latency_s: float
-    """Bytes per second from the host to the device; None if the copy's time does not depend on its size."""
+    """Seconds to start a copy."""
     to_device: float | None = None
-    """Bytes per second; None if the copy's time does not depend on its size."""
+    """Bytes per second from the host to the device; None if the copy's time does not depend on its size."""
     to_host: float | None = None
     """Bytes per second from the device to the host; None if the copy's time does not depend on its size."""
 

@@ -1,4 +1,4 @@
-"""Cleans text from outside, once on entry: a line, a block, or every text of a message."""
+"""Cleans text from outside, once on entry: a line, a block, or every string in a message."""
 
 import re
 from typing import Any, TypeVar
@@ -32,7 +32,7 @@ def sanitize_line(text: str, limit: int = 2_000) -> str:
 
 
 def sanitize_block(text: str, limit: int = 200_000) -> str:
-    """Clean a text like `sanitize_line`, but keep line breaks; tabs become four spaces."""
+    """Clean text like `sanitize_line`, but keep line breaks; tabs become four spaces."""
     if len(text) <= limit and text.isprintable():
         return text
     cut = len(text) > limit
@@ -56,9 +56,9 @@ def sanitize_error(error: BaseException | None, most: int = 200) -> str:
 
 
 def sanitize(message: T, limit: int = LONGEST_TEXT) -> T:
-    """Return the message with every text cleaned by `sanitize_block`; the same object if nothing changed.
+    """Return the message with every string cleaned by `sanitize_block`; the same object if nothing changed.
 
-    limit: maximum characters of a text; a struct can set a smaller `longest_text`.
+    limit: maximum number of characters in a string; a struct can set a smaller `longest_text`.
     """
     changed, limit = {}, getattr(message, "longest_text", limit)
     for name in message.__struct_fields__:
@@ -90,7 +90,7 @@ def _sanitize(value: Any, limit: int = LONGEST_TEXT) -> Any:
 
 
 def _sanitize_raw(raw: msgspec.Raw) -> msgspec.Raw:
-    """Clean every text in raw JSON that will be decoded later."""
+    """Clean every string in raw JSON that will be decoded later."""
     if not _SUSPECT.search(raw):
         return raw
     value = msgspec.json.decode(raw)

@@ -82,7 +82,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     warm_limit_s: float
     """Maximum seconds of warm-up."""
     precision: float
-    """An arm is finished when half of its 95% interval, divided by its median, is at most this."""
+    """An arm is finished when half of its 95% interval, divided by its median, is at most this value."""
     rounds: int
     """Minimum number of rounds."""
     limit_s: float

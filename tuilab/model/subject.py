@@ -1,5 +1,5 @@
-"""What the user asked to measure or show, as a typed value. `tuilab.lab.naming.resolve` creates it once, from
-the text that the user typed.
+"""The subject that the user asked to measure or show, as a struct. `tuilab.lab.naming.resolve` creates it
+once, from the text that the user typed.
 """
 
 import msgspec
