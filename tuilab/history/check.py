@@ -175,7 +175,9 @@ def _row(connection: sqlite3.Connection, run: str) -> dict[str, Any] | None:
 
 
 def _lines(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Iterator[tuple[int, bytes]]:
-    """Yield a run's readable lines with their numbers; skip the others and describe the damage in `wrong`."""
+    """Yield a run's readable lines with their numbers; skip unreadable lines and describe the damage in
+    `wrong`.
+    """
     number, failed = -1, 0
     query = "SELECT number, event FROM events WHERE run = ? AND number > ? ORDER BY number"
     while True:

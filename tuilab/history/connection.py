@@ -43,7 +43,7 @@ def _primary(error: sqlite3.Error) -> int:
 class Connection(sqlite3.Connection):
     """A counted connection.
 
-    Text columns with invalid text count as damage, and statements with invalid text are rejected.
+    Invalid text in a column counts as damage, and statements with invalid text are rejected.
     """
 
     place: Path | None = None
@@ -64,7 +64,7 @@ class Connection(sqlite3.Connection):
 
     @property
     def is_gone(self) -> bool:
-        """True if the path no longer leads to the open file, so nobody would find new data."""
+        """True if the path no longer leads to the open file, so that new data in that file would be lost."""
         return self.identity is not None and held.identity(self.place or Path()) != self.identity
 
     def close(self) -> None:
@@ -131,8 +131,8 @@ def _connection(name: str, busy_s: float) -> Connection:
 
 @contextmanager
 def _private(file: Path) -> Iterator[None]:
-    """While the body runs, create files with access only for their owner, unless the file exists. SQLite
-    gives its companion files the same mode as the database.
+    """Within the context, make new files accessible only to their owner, unless the database already exists.
+    SQLite gives its companion files the same mode as the database.
     """
     if file.exists():
         yield

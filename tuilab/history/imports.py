@@ -21,10 +21,10 @@ def import_file(
 ) -> dict[str, bool]:
     """Add the runs of a recording to the store; return their ids, each with True if the store changed.
 
-    If a run exists already, the file's events replace its own only if the file has more rounds. A deleted run
-    is restored. at: called with the number of events read; if it raises, the import is cancelled and
-    everything that it added is removed. Raises InputError if the file is not a recording, or contains a
-    different run with the same id.
+    If the store already has a run, the file's events replace the stored ones only if the file has more
+    rounds. A deleted run is restored. at: called with the number of events read; if it raises, the import is
+    cancelled and everything that it added is removed. Raises InputError if the file is not a recording, or
+    contains a different run with the same id.
     """
     staged: dict[str, _Staged] = {}
     try:
@@ -106,10 +106,10 @@ class _Staged:
 
 
 def import_left(store: Store, file: Path) -> list[str]:
-    """Import a run that a worker left behind, even if its file is cut off; return the ids of runs that
-    gained rounds.
+    """Import a run that a worker left behind, even if its file is cut off; return the ids of runs that gained
+    rounds.
 
-    A file without a run is accepted as empty. Raises InputError if it is not a recording, and
+    A file without a run is accepted as empty. Raises InputError if the file is not a recording, and
     CannotBeReadError if the system cannot read all of it; then nothing is imported.
     """
     gained = []

@@ -36,9 +36,9 @@ _NUMBERS = {"rounds", "size"}
 
 
 def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
-    """Convert a row of `COLUMNS`, with its texts cleaned.
+    """Convert a row of `COLUMNS`, with its strings cleaned.
 
-    Checks all texts of a row together first, because most need no cleaning.
+    Checks all strings of a row together first, because most need no cleaning.
     """
     known: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
     texts = [value for name, value in known.items() if name not in _NUMBERS and value is not None]
@@ -53,7 +53,7 @@ def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
 
 
 def _clean_row(known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row with valid, clean texts. Only the note may have several lines."""
+    """Return the row with valid, clean strings. Only the note may have several lines."""
     out = dict(known)
     for name, value in known.items():
         if name in _NUMBERS:

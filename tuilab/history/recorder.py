@@ -26,9 +26,9 @@ PATIENCE = 10.0
 class _Run:
     """A run being saved: pending events, and the next event's number.
 
-    over: the store already has the end of the run, and events are added to the run. empty: the run has no
-    round yet. A run that is stopped before its first round, for example because a slider moves, is not
-    saved. telling: True if the run has figures or facts.
+    over: True if events are added to a run whose end is already in the store. empty: True if the run has no
+    round yet. A run that is stopped before its first round, for example because a slider moves, is not saved.
+    telling: True if the run has figures or facts.
     """
 
     started: e.RunStarted | None

@@ -51,8 +51,8 @@ _SIZE = "CAST(size AS INTEGER)"
 PIECE_BYTES = 256 * 2**10
 """Bytes of unpacked rounds that a run may have before they are packed."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
-"""The file is rewritten without its free space if that is at least this many bytes and at least this share of
-the file.
+"""The file is rewritten without its free space if the free space is at least this many bytes and at least
+this share of the file.
 """
 
 
@@ -162,7 +162,7 @@ class Runs:
             self._insert(run, first, lines)
 
     def replace(self, started: e.RunStarted, lines: Sequence[bytes]) -> None:
-        """Rewrite a run's events in one transaction; tags and note stay."""
+        """Replace a run's events in one transaction, but keep its tags and note."""
         with self.at_once():
             self._begin(started)
             for table in ("events", "pieces", "results"):
@@ -322,8 +322,8 @@ class Runs:
         return [line_of(row, tags.get(row[0], ())) for row in rows]
 
     def last(self) -> RunLine | None:
-        """Return the run that was recorded last on this machine, even if the clock was reset since; or else
-        the last imported run.
+        """Return the run that was recorded last on this machine, even if the clock has been reset since then;
+        or else the last imported run.
         """
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
         row = self.connection.execute(query).fetchone()

@@ -121,7 +121,7 @@ def prepare(connection: sqlite3.Connection, file: Path) -> None:
     """Create the schema of a new store. Uses one transaction, so a program that is killed leaves either a
     complete schema or none.
 
-    Raises OtherVersion for another schema, and sqlite3.Error if it cannot be read or written.
+    Raises OtherVersion for another schema, and sqlite3.Error if the schema cannot be read or written.
     """
     if not _is_new(connection, file):
         return

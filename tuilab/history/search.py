@@ -15,11 +15,13 @@ PLACES = {
     "run": ("run",),
     "tag": ("tags",),
 }
-"""Names that restrict a word to some fields: `machine:gpu-07` searches only these."""
+"""Names that restrict a word to certain fields: `machine:gpu-07` searches only the host."""
 STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
-"""Names that search a property of a run instead of its texts: `status:failed`."""
+"""Names that search a property of a run instead of its text: `status:failed`."""
 SHORTEST = 3
-"""Minimum number of characters in a word for the substring index. Shorter words scan all texts."""
+"""Minimum number of characters in a word for the substring index. A search for a shorter word scans every
+run.
+"""
 LONGEST = 10_000
 NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
@@ -87,7 +89,7 @@ def _all(parts: Sequence[str]) -> str:
 
 
 def containing(text: str) -> str:
-    r"""Return a LIKE pattern for texts that contain this text, with `\` as the escape character."""
+    r"""Return a LIKE pattern for strings that contain this text, with `\` as the escape character."""
     return f"%{escaped(text)}%"
 
 

@@ -128,8 +128,8 @@ def _only_read(file: Path) -> Store | None:
 def connect_to_read(file: Path, in_memory: bool = False) -> Connection:
     """Return a connection that reads all data of a history that cannot be written.
 
-    in_memory: connect to a copy that may be changed. Raises sqlite3.Error, OSError and OtherVersion if it
-    cannot be read either.
+    in_memory: connect to a copy that may be changed. Raises sqlite3.Error, OSError and OtherVersion if the
+    history cannot be read in this way.
     """
     wal = file.with_name(file.name + "-wal")
     if wal.exists() and wal.stat().st_size:
