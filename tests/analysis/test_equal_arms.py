@@ -24,7 +24,7 @@ def measure(
 ) -> dict[int, float]:
     """Return seconds by round, with log-normal noise of `spread`.
 
-    The share `lasting` of the variance shifts all rounds of a size, like a disturbance of some seconds. The
+    The share `lasting` of the variance shifts all rounds of a size, like a disturbance of a few seconds. The
     rest has an autocorrelation of 0.4.
     """
     shift = rng.standard_normal() * spread * math.sqrt(lasting)

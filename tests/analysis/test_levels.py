@@ -1,4 +1,4 @@
-"""Samples at two levels are told apart from noisy samples."""
+"""Samples that alternate between two levels are distinguished from noisy samples."""
 
 import numpy as np
 import pytest

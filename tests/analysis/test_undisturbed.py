@@ -21,8 +21,8 @@ def run(
 ) -> RunState:
     """Return a run.
 
-    windows: whether the measured code was slowed, other programs' share of the processors, and the canary's
-    time.
+    windows: for each, whether the measured code was slowed, other programs' share of the processors, and the
+    canary's time.
     """
     draw = random.Random(1)
     arms = arms or (GRAPH,)

@@ -1,4 +1,4 @@
-"""Decides whether two successive windows of samples agree."""
+"""The check that decides whether two successive windows of samples agree."""
 
 import random
 

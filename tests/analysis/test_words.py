@@ -1,4 +1,4 @@
-"""Formats figures for sentences."""
+"""Figures as formatted for sentences."""
 
 import pytest
 

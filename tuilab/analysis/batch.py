@@ -1,4 +1,4 @@
-"""Assesses the batch size of a model: the size from which a larger batch adds little throughput."""
+"""Assesses the batch size of a model: the size above which a larger batch adds little throughput."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def batch_answer(
     state: RunState, points: Sequence[PointResult], crossovers: Sequence[Crossover]
 ) -> BatchAnswer | None:
     """Return three batch sizes of a model: the smallest that is worthwhile, the largest that fits, and the
-    size from which a GPU is faster.
+    size above which a GPU is faster.
 
     Returns None if the run measured no model with a variable batch size.
     """

@@ -257,7 +257,7 @@ def _turns(found: Overtaking) -> str:
 
 
 def sweep_sentence(state: RunState, against: str = "") -> str:
-    """Describe the size from which a GPU could win, for a finished sweep.
+    """Describe the size above which a GPU could win, for a finished sweep.
 
     Returns "" for other runs, and on a host with a GPU unless `against` names another GPU.
     """

@@ -127,7 +127,8 @@ def drift(samples: Sequence[float]) -> Found | None:
         return None
     moved, p = drifted
     word = "slowed down" if moved > 0 else "sped up"
-    # `moved` is relative to the speed at half-time, so the line starts and ends `moved` / 2 away from it.
+    # `moved` is relative to the speed halfway through the run, so the line starts and ends `moved` / 2 away
+    # from that speed.
     low, high = 1 - abs(moved) / 2, 1 + abs(moved) / 2
     amount = f"by {percent(abs(moved))}" if abs(moved) < 0.5 or low < 0.1 else times(high / low)
     certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

@@ -45,7 +45,7 @@ class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
     ratio: median of the second run over that of the first; low, high: its bounds. at: the value of each
     parameter that either run sweeps; empty if neither does. differs: True if the intervals of the two medians
     do not overlap, so the runs differ by more than their noise. If a run had a single process, the medians
-    must also be further apart than those of two processes of the same code can be (`ALIKE`).
+    must also differ by more than two processes of the same code can (`ALIKE`).
     """
 
     arm: str
@@ -75,8 +75,8 @@ def compare(first: RunState, second: RunState) -> Comparison:
     """Compare the arms that both runs measured, at each common size.
 
     The runs were not interleaved, so their rounds cannot be paired. The ratio's bounds, low2/high1 and
-    high2/low1, come from the 95% intervals of the two medians. They are further apart than those of a 95%
-    interval of the ratio.
+    high2/low1, come from the 95% intervals of the two medians. They are further apart than the
+    ends of a 95% interval of the ratio.
     """
     names = swept((first, second))
     arms = compare_arms(first, second, names)

@@ -378,7 +378,8 @@ REMEDIES = {
     "colocation": "place on the GPU the tensors with which {ops} are colocated",
     "unknown": "put {ops} inside tf.device('GPU:0')",
 }
-"""How to move an op to the GPU, by the cause that keeps it on the host. Ops with other causes need no action.
+"""Advice for moving an op to the GPU, by the cause that keeps the op on the host. Ops with other causes need
+no action.
 
 For example, kernels in host memory handle shapes and indices, and a pipeline belongs on the host.
 """

@@ -1,6 +1,4 @@
-"""Compares environments that took turns in one run: which is faster for which arm, and how else
-they differ.
-"""
+"""Compares environments that took turns in one run: the ratio of each arm's times, and other differences."""
 
 import math
 from collections import Counter
@@ -44,7 +42,7 @@ def environments(state: RunState) -> list[str]:
 
 
 def pairs(state: RunState, point: int) -> tuple[EnvironmentPair, ...]:
-    """Compare the first environment with each of the others."""
+    """Compare the first environment with each of the other environments."""
     names = environments(state)
     return tuple(_pair(state, point, names[0], other) for other in names[1:])
 

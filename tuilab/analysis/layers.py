@@ -25,8 +25,8 @@ otherwise as a range.
 
 
 def with_layers(state: RunState, point: int) -> ModelInfo | None:
-    """Return the run's model with the layers of the fastest arm that has layers, or with the reason why none
-    does.
+    """Return the run's model with the layers of the fastest arm that has layers, or with the reason why no
+    arm has layers.
     """
     model = state.model
     if model is None:

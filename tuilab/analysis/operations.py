@@ -6,7 +6,7 @@ _MKL = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 
 # Fused op → the op in it that does the main computation; TensorFlow's remapper fuses it with its neighbors
 # (bias, activation, padding). Source: TensorFlow 2.21, grappler/optimizers/remapper.cc, and
-# mkl_layout_pass.cc for the padded ones.
+# mkl_layout_pass.cc for padded ops.
 _COMPUTES = {
     "_FusedMatMul": "MatMul",
     "_FusedBatchMatMulV2": "BatchMatMulV2",

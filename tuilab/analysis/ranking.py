@@ -124,8 +124,8 @@ def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
 
 
 def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Part] | None:
-    """Return the part of a call in which `after` saves the most time, as it is in `before` and in `after`;
-    None if that part accounts for less than half of the total saving.
+    """Return the part of a call in which `after` saves the most time compared with `before`, as found in each
+    of the two; None if that part accounts for less than half of the total saving.
     """
     one, other = account_at(before, point), account_at(after, point)
     if one is None or other is None:

@@ -138,8 +138,8 @@ def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float])
 def aligned_log_ratios(
     a_rounds: Sequence[int], a: Sequence[float], b_rounds: Sequence[int], b: Sequence[float]
 ) -> Sequence[float]:
-    """Like `log_ratios`, for samples in lists with the round of each sample. Faster for many samples,
-    because it builds no dictionaries.
+    """Compute `log_ratios` from lists of samples and of the samples' rounds. Faster for many samples, because
+    it builds no dictionaries.
 
     If a round has several samples, only the last counts. The rounds must be in ascending order.
     """

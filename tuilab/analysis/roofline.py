@@ -364,7 +364,7 @@ class Reach:
 def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> Reach | None:
     """Return the share of its device's roof that the arm reaches; None without a figure or known work.
 
-    device: `raised` of the same arm, if already known.
+    device: the result of `raised()` for the same arm, if already computed.
     """
     found, work = estimate_at(arm, point), work_of(state, arm, point)
     if found is None or found.median <= 0 or work is None:

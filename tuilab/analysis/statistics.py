@@ -370,7 +370,7 @@ def _trimmed(samples: Sequence[float], cut: int) -> tuple[float, float]:
 
 
 def _trimmed_of_many(samples: Sequence[float], cut: int) -> tuple[float, float]:
-    """Like `_trimmed`, but fast for many samples. The results differ only by rounding."""
+    """Compute `_trimmed` faster for many samples. The results differ only by rounding."""
     import numpy as np
 
     n = len(samples)

@@ -253,7 +253,7 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
 
 
 def placement_of(state: RunState, point: int) -> tuple[PlacementRow, ...]:
-    """Return where each arm's ops ran at a point, or else at the first point at which this was observed."""
+    """Return the placement of each arm's ops at a point, or else at the first point with an observation."""
     arms = [(arm.arm.id, nodes_at(arm, point)) for arm in state.arms.values()]
     return tuple(placement_row(arm, node) for arm, nodes in arms for node in nodes)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tuilab.model.quantity import as_shown, digits_for, prefixed, significant, suffixed
-from tuilab.model.quantity import plural as plural  # re-exported until all packages import it from there
+from tuilab.model.quantity import plural as plural  # re-exported until all packages import it from `quantity`
 from tuilab.model.sanitize import sanitize_line
 
 REASON_LENGTH = 160
