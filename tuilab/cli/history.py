@@ -309,7 +309,7 @@ def import_(file: Path) -> None:
 @history.command()
 @click.option("--stop", is_flag=True, help="Stop background runs; keep their finished rounds.")
 def unattended(stop: bool) -> None:
-    """Import runs that continued after their lab was closed. Also lists those that are still running."""
+    """Import runs that continued after their lab was closed. Also lists runs that are still in progress."""
     with open_history(collect=False) as kept:
         collected = kept.unattended(stop)
     if collected is None:

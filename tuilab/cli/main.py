@@ -206,7 +206,7 @@ _UNNAMED = {
     **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
     errno.ENOENT: "the current folder",
 }
-"""By errno, what a message about an OSError should name if the error has no file name."""
+"""Names for a message about an OSError that has no file name, by errno."""
 
 
 def about_history(error: sqlite3.Error) -> str:
