@@ -225,8 +225,8 @@ def _put(beside: Path, path: Path, old: Path) -> None:
 
 
 def _relaxed_graph(tf: Any, function: Any, exact: list[Any], as_called: Any, said: list[str]) -> Any:
-    """Return the function's graph for inputs whose shared first dimension is unknown; if tracing it fails,
-    return the graph as called.
+    """Return the function's graph for inputs whose shared first dimension is unknown; if tracing this graph
+    fails, return the graph for the captured call.
     """
     batches = {spec.shape[0] for spec in exact if spec.shape.rank}
     already = batches == {None}

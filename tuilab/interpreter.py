@@ -71,7 +71,7 @@ def python_of(place: str) -> Path | None:
 
 
 def environment(place: str, where: str = "--python", tensorflow: bool = True) -> Environment | None:
-    """Return the environment at a path; None for the lab's own.
+    """Return the environment at a path; None for the lab's own environment.
 
     where: the option or field to name in messages. tensorflow: require a TensorFlow version that the lab
     supports. Raises InputError.
@@ -200,7 +200,7 @@ def _named(word: str) -> Environment:
 
 
 def environment_at(name: str, place: str, settings: Sequence[str], where: str) -> Environment:
-    """Return the environment at a path, which may be the lab's own. settings: `NAME=VALUE`.
+    """Return the environment at a path, which may be the lab's own environment. settings: `NAME=VALUE`.
 
     Raises InputError.
     """

@@ -34,7 +34,7 @@ def own_folder() -> Path:
 
 
 def preset_folders() -> tuple[Path, Path]:
-    """Return the preset folders: the bundled one, followed by the user's."""
+    """Return the preset folders: the bundled folder, followed by the user's folder."""
     return shipped_folder(), own_folder()
 
 

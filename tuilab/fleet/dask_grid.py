@@ -99,7 +99,7 @@ class DaskGrid:
         await self._everywhere(far.stop)
 
     def on_progress(self, topic: str, listen: Callable[[str, str], None]) -> None:
-        """Call back with a run's id and a short status whenever a node reports progress."""
+        """Call `listen` with a run's id and a short status whenever a node reports progress."""
 
         def heard(event: tuple[float, list[str]]) -> None:
             listen(*map(str, event[1][:2]))

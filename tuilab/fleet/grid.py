@@ -17,7 +17,7 @@ class NodeUnfit(Exception):
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """A node as the scheduler knows it. place: its address. name: the name set by the user, if any."""
+    """A node of the cluster. place: its address. name: the name set by the user, if any."""
 
     place: str
     name: str = ""
@@ -39,7 +39,7 @@ class Grid(Protocol):
         """Stop every node. Each job then ends shortly and returns the data it has so far."""
 
     def on_progress(self, topic: str, listen: Callable[[str, str], None]) -> None:
-        """Call back with a run's id and a short status whenever a node reports progress."""
+        """Call `listen` with a run's id and a short status whenever a node reports progress."""
 
     async def close(self) -> None:
         """End the workers on the nodes, and the nodes themselves if they were started for this grid."""

@@ -1,4 +1,4 @@
-"""Loads the observer when Python starts, then runs the `sitecustomize` that this one hides.
+"""Loads the observer when Python starts, then runs the `sitecustomize` that this file hides.
 
 Python runs this file if its folder is on PYTHONPATH. To stay invisible to the program, failures are silent,
 and the folder is removed from `sys.path` again.

@@ -18,7 +18,9 @@ from tuilab.runner.policy import Policy, Tell
 from tuilab.runner.workers import Run, Workers, merged
 
 LEAST_S = 4.0
-"""Minimum seconds that each worker measures in the concurrent pass, which ensures that rounds overlap."""
+"""Minimum seconds that each worker measures in the concurrent pass. The minimum ensures that rounds
+overlap.
+"""
 
 replace = msgspec.structs.replace
 

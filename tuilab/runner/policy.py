@@ -1,4 +1,4 @@
-"""Decides when each worker of a run measures. By default, all measure at once."""
+"""Decides when each worker of a run measures. By default, all workers measure at once."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping

@@ -40,7 +40,7 @@ class Turns(Policy):
 
     A turn is one round. The first turn includes everything before it: start, build and warm-up. In each
     cycle, every worker has one turn, in random order, and the cycle's rounds are reported as one round. After
-    all workers have finished their last round, each gets a fresh process.
+    all workers have finished their last round, each worker gets a fresh process.
     """
 
     def __init__(self, members: Mapping[str, "HostRunner"], parts: Mapping[str, Measure], tell: Tell) -> None:

@@ -22,8 +22,8 @@ replace = msgspec.structs.replace
 
 @dataclass
 class Run:
-    """A run of several workers. policies: by worker name. endings: the final events of the workers that have
-    finished.
+    """A run of several workers. policies: the policy that controls each worker, by the worker's name.
+    endings: the final events of the workers that have finished.
 
     timed: arms that have rounds. held: events that arrived before any worker had started the run.
     """

@@ -44,7 +44,7 @@ class Ascii(LineFilter):
 BAND = "band"
 """Key in a style's `meta`. It marks a background as the band of an interval, not a cursor or a fill."""
 BAND_FILL = "░"
-"""Fills the blank cells of a band in a terminal without colors."""
+"""The character that fills the blank cells of a band in a terminal without colors."""
 
 
 class Colourless(LineFilter):

@@ -24,7 +24,7 @@ class Options:
     keymap: Path | None = None
     """Path of the keymap file; None for the user's own file."""
     presets: tuple[Path, ...] = ()
-    """Preset folders to read; empty for the default ones."""
+    """Preset folders to read; empty for the default folders."""
     replay: Path | None = None
     demo: bool = False
     hangup: str = "finish"
@@ -36,14 +36,14 @@ class Options:
     newcomer: bool | None = None
     """Whether to show the hint for a first visit; None to show it on the first visit."""
     environments: "tuple[Environment, ...]" = ()
-    """Python environments to measure in, in addition to the lab's own; an unnamed one replaces the
-    lab's own.
+    """Python environments to measure in, in addition to the lab's own environment. An unnamed environment
+    replaces the lab's own.
     """
     runner: "RunnerFactory | None" = None
-    """A function that creates the runner for measurements; None for the real one."""
+    """A function that creates the runner for measurements; None for the real runner."""
     lab_state: "Callable[[], LabState] | None" = None
     """A function that creates the state that the screens draw; None for a new state."""
     watching: "ShownProgram | None" = None
     """A program that is already being watched and must be shown."""
     store: "StoreFactory | None" = None
-    """A function that opens the history; None for the user's own."""
+    """A function that opens the history; None for the user's own history."""

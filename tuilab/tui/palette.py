@@ -10,7 +10,7 @@ BY_NAME, BY_HELP, BY_WORDS = 200.0, 100.0, 0.5
 
 
 THINGS = ("open ", "set ", "switch ", "finding: ")
-"""Entries with these prefixes are not actions and are listed after them."""
+"""Prefixes of the palette entries that are not actions. These entries are listed after the actions."""
 
 
 class Commands(SystemCommandsProvider):

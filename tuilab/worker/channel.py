@@ -1,4 +1,4 @@
-"""The worker's end of the protocol: JSON lines in on fd 0, out on the original fd 1."""
+"""The worker's end of the protocol: reads JSON lines from fd 0, and writes them to the original fd 1."""
 
 import contextlib
 import errno

@@ -83,7 +83,7 @@ def _may_serve(context: Context, request: requests.Request) -> bool:
 def _replace_process_for(
     context: Context, request: requests.Request, inbox: "queue.SimpleQueue[requests.Request]"
 ) -> None:
-    """Replace the process if the request needs a GPU that is not open, or confinement.
+    """Replace the process if the request needs confinement or a GPU that is not open.
 
     Confining this process would leave TensorFlow's existing threads unconfined.
     """

@@ -97,7 +97,7 @@ class _Busy:
         self._begun = time.monotonic()
 
     def others(self) -> float:
-        """Return other processes' share (0 to 1) of all processors since the beginning."""
+        """Return other processes' share (0 to 1) of all processors since this object was created."""
         now, own = psutil.cpu_times(), time.process_time() - self._own
         whole = (time.monotonic() - self._begun) * (os.cpu_count() or 1)
         idle = sum(getattr(now, f, 0.0) - getattr(self._all, f, 0.0) for f in ("idle", "iowait"))

@@ -22,7 +22,7 @@ LOGICAL_CPUS = "TUILAB_LOGICAL_CPUS"
 REPORT_EVERY_S = 0.5
 FIRST = [0.0] * 1_024
 """Input of the first op on a device. If a device has no free memory, TensorFlow retries forever for tensors
-of 256 bytes or less, but for only ten seconds for larger ones like this.
+of 256 bytes or less, but for only ten seconds for larger tensors like this one.
 """
 
 

@@ -25,8 +25,8 @@ _ROOT = re.compile(r"\s*\(\d+\) [A-Z_]+: *")
 _TRACED = "in user code:"
 _FRAME = re.compile(r'File "([^"\n]+)", line ([0-9]{1,9}), in (\w+)')
 OWN = 100
-"""Maximum number of characters to quote from an error message of user code. The line that raised the error
-follows.
+"""Maximum number of characters to quote from an error message of user code. After the quote, the message
+names the line that raised the error.
 """
 _NO_ROOM = "Dst tensor is not initialized."
 """TensorFlow's entire message when a copy runs out of memory."""

@@ -1,4 +1,4 @@
-"""Binds the Python functions that the observer uses before the program can replace them.
+"""Binds the Python functions that the observer uses. The program cannot replace them afterwards.
 
 They are attributes of a class, because tools that freeze time patch attributes of modules.
 """

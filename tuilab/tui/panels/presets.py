@@ -1,4 +1,4 @@
-"""Lists the presets by document, followed by the user's own and the preset files with errors."""
+"""Lists the presets by document, followed by the user's own presets and the preset files with errors."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -54,7 +54,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="preset-list", compact=True, markup=False)
         self.titles = tuple(rows)
-        """Every row, whether listed or not."""
+        """All rows, including the rows that a search hides."""
         self.listed: Sequence[Title] = ()
         self._prompts: list[Content] = []
         self._opened, self._modified = "", False

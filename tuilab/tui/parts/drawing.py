@@ -75,8 +75,8 @@ class Drawing:
         self._screen.run_worker(sample, exit_on_error=False)
 
     def look_at_devices_at_rest(self) -> None:
-        """Sample the devices unless a run is active. A run's own reports trigger samples, which disturbs the
-        run less.
+        """Sample the devices unless a run is active. During a run, the run's own reports trigger the samples,
+        because this disturbs the run less.
         """
         if not self._lab.state.asked:
             self.look_at_devices()

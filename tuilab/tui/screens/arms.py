@@ -23,7 +23,7 @@ GHOSTS = "ghosts"
 
 
 class Arms(SelectionList[str]):
-    """One row per arm, and one for the ghosts."""
+    """A list with one row per arm, and one row for the ghosts."""
 
     HELP = """\
 ## Which arms are drawn

@@ -371,7 +371,7 @@ it. Neither is ever pruned.
         self.app.push_screen(NoteScreen(f"Note on {titled([row])}", row.line.note), given)
 
     def action_pin(self, kind: str) -> None:
-        """Pin runs as ghost or as baseline; if all are already pinned in this way, unpin them."""
+        """Pin runs as ghosts or as the baseline; if all are already pinned in this way, unpin them."""
         if entries := self._chosen():
             self._act(self.history.do(partial(acts.pin, entries=entries, kind=kind)), self._repinned)
 

@@ -1,4 +1,4 @@
-"""The table of runs, with details of the one under the cursor."""
+"""The table of runs, with details of the run under the cursor."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache

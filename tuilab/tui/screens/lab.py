@@ -333,8 +333,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.opener.ask()
 
     async def action_replay(self, do: str = "", *by: int) -> None:
-        """Let the user choose a recorded run to replay; with `do`, apply this command, such as `pause`, to
-        the current replay.
+        """Let the user choose a recorded run to replay. With `do`, apply that command (such as `pause`) to
+        the current replay instead.
         """
         if do:
             self.player.command(do, *by)

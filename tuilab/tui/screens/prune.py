@@ -76,6 +76,6 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Submitted)
     def _delete(self) -> None:
-        """Return the counted runs, to be deleted. Does nothing while counting."""
+        """Close the page and return the counted runs, which will be deleted. Does nothing while counting."""
         if self._found is not None and self._found.runs:
             self.dismiss(self._found)

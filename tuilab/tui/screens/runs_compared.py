@@ -133,7 +133,9 @@ def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
 
 
 def style(figure: Figure) -> TextStyle:
-    """Return the style of a ratio: muted if it does not clearly differ from 1, else by its direction."""
+    """Return the style of a ratio: muted if the ratio does not clearly differ from 1, otherwise a style for
+    faster or slower.
+    """
     if figure.ratio is None or not figure.differs:
         return MUTED
     return BAD if figure.ratio > 1 else GOOD

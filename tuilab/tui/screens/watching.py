@@ -382,7 +382,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         frame.border_subtitle = Content(spoken(self, says.SEPARATOR.join(filter(None, words))))
 
     def _tries(self, finding: Bottleneck) -> bool:
-        """Return whether the key tries the finding's change on the program's own step."""
+        """Return True if the finding's change can be tried on a step of the running program."""
         return self.watching.catches and can_try(finding)
 
     # Actions

@@ -35,7 +35,7 @@ class View(Vertical):
         self.draw()
 
     def place(self) -> Widget | None:
-        """Return the widget to focus when the view opens: the first that can have the focus."""
+        """Return the widget to focus when the view opens: the first widget that can have the focus."""
         return next((w for w in self.query("*") if w.focusable), None)
 
     def take_focus(self) -> None:

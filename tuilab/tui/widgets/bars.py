@@ -95,7 +95,7 @@ class Bars(Picking):
         return f"{found.words} {found.span if width >= INTERVALS_FROM else ''}".rstrip()
 
     def _kind(self, width: int) -> str:
-        """Describe how the ratios are computed; "" if none of them has an interval."""
+        """Describe how the ratios are computed. Return "" if no ratio has an interval."""
         compared = [found for found in self._ratios.values() if found.interval]
         if not compared:
             return ""

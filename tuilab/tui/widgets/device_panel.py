@@ -33,7 +33,7 @@ LEAST_ROWS = 3
 BESIDE = 80
 """Minimum width for showing two graphs side by side."""
 ORDER = ("use", "memory", "copies", "worker", "power", "clock")
-"""Figures in order of importance. The last are omitted if not all fit."""
+"""Figures in order of importance. If not all fit, the last figures are omitted."""
 GAP = ("   ", TEXT)
 STYLES = {"CPU": TextStyle("cpu1"), "GPU": TextStyle("gpu1")}
 

@@ -22,7 +22,7 @@ from tuilab.tui.widgets.wording import wrap
 # Shades blend the background with the text color.
 _SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
 STRONG_TINT = 30
-"""Minimum percentage of a hue in a background that shows the hue clearly."""
+"""Percentage of a hue above which a background shows the hue clearly."""
 _ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning"}
 
 

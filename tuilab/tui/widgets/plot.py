@@ -41,7 +41,7 @@ from tuilab.tui.widgets.wording import fit, width_of
 LEGEND_FROM, NOTES_FROM = 40, 64
 """Minimum columns for a plot with a legend, and for a legend with more than names."""
 ABSENT = 26
-"""Cells in a legend for the name of a series without points and the reason."""
+"""Cells in the legend for the name of a series without points, and for the reason why it has none."""
 STRIP, MOST_SAMPLES = 8, 500
 """Number of cells of a distribution, and the maximum number of samples in it. Longer runs are thinned."""
 APART = 14
@@ -80,7 +80,7 @@ def _figure() -> Any:
 def raster(columns: int, rows: int, points: Points, connected: bool, marker: str) -> list[str]:
     """Draw a series on `columns` × `rows` cells; return the text, top row first.
 
-    points: coordinates from 0 to 1, from the centre of the first cell to the centre of the last; points
+    points: coordinates from 0 to 1, from the center of the first cell to the center of the last cell; points
     outside are cut off. marker: one character, or `braille` for dots of 1/8 of a cell.
     """
     dots_across, dots_up = (2 * columns - 1, 4 * rows - 1) if marker == "braille" else (columns - 1, rows - 1)
@@ -404,8 +404,8 @@ def spread(wanted: Sequence[float], rows: int) -> list[int]:
 
 
 def points_of(series: Series) -> range:
-    """Return the indices of points with both coordinates, because one of the lists may be longer while data
-    arrives.
+    """Return the indices of the points that have both coordinates. While data arrives, one of the two lists
+    may be longer.
     """
     return range(min(len(series.x), len(series.y)))
 

@@ -289,7 +289,7 @@ there shows the reason.
             self._take(mark)
 
     def action_edit(self) -> None:
-        """Start typing a value; for choices, select the next one."""
+        """Start typing a value; for choices, select the next choice."""
         if self._numeric:
             self._type("")
         else:

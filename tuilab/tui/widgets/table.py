@@ -126,7 +126,7 @@ of the row under the cursor, and the number of rows.
 
     def rearrange(self) -> None:
         """Apply the filter and the sort order. The cursor moves to the first row; in an unsorted table with
-        `follow`, to the last.
+        `follow`, it moves to the last row.
         """
         self._places = self._rearranged()
         self.cursor = max(0, self.shown - 1) if self._follow and not self._sorted else 0

@@ -163,7 +163,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         ]
 
     def _legend(self, width: int) -> Line:
-        """Return the names of the visible phases in their colors; empty without colors."""
+        """Return the names of the visible phases in their colors; empty if the terminal has no colors."""
         if self.app.no_color:
             return ()
         there = {span.phase if span.phase in HUES else "" for track in self._tracks for span in track.spans}

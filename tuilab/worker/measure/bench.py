@@ -125,7 +125,7 @@ class Reporter:
         self._said, self._unpainted = self._clock(), True
 
     def settle(self) -> None:
-        """Wait until the screen has drawn the last report, before timing starts."""
+        """Before timing starts, wait until the screen has drawn the last report."""
         if self._pace and self._unpainted and self._context.watched:
             self._context.painted.wait(PAINT_S)
         self._unpainted = False

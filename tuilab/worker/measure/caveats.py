@@ -16,7 +16,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
 KEPT_SHARE = 0.25
-"""Minimum share of a GPU's memory that TensorFlow must keep reserved for a caveat."""
+"""If TensorFlow keeps at least this share of a GPU's memory reserved, a caveat is reported."""
 
 
 def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> Caveat:
@@ -46,7 +46,7 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
 
 
 def of_gpus(bench: Bench) -> list[Caveat]:
-    """Return the caveats about the GPUs that a run will use, before the first round."""
+    """Before the first round, return the caveats about the GPUs that the run will use."""
     out: list[Caveat] = []
     arms = {arm.device for arm in bench.request.arms}
     for gpu in bench.context.machine.gpus:

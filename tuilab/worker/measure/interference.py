@@ -232,7 +232,7 @@ def _busy() -> float | None:
 
 
 SLOWED_SHARE = 0.01
-"""Minimum share of the measuring time during which a GPU must be slowed for a caveat."""
+"""If a GPU was slowed for at least this share of the measuring time, a caveat is reported."""
 
 
 class GpuWatch:

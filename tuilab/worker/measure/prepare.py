@@ -125,8 +125,8 @@ REASON = 500
 
 
 def failed(run: str, arm: str, error: BaseException, point: int | None = None) -> ArmStatus:
-    """Return the event for an arm that raised: its reason, its sanitized traceback, and the error's type and
-    base classes.
+    """Return the event for an arm that raised an error: its reason, its sanitized traceback, and the error's
+    type and base classes.
     """
     name = type(error).__name__
     said = cause(error)

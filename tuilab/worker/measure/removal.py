@@ -98,8 +98,8 @@ def _saved_share(bench: Bench, cell: TimedArm, layer: str) -> tuple[float, float
 def removed(
     tf: Any, concrete: Any, mine: Collection[str], arguments: Sequence[Any]
 ) -> Callable[[Any], list[Any]] | None:
-    """Return a function of the arguments that computes the graph without the ops `mine`; None if none of them
-    is a loop, or if their results are too large to keep.
+    """Return a function of the arguments that computes the graph without the ops `mine`; None if none of
+    these ops is a loop, or if their results are too large to keep.
 
     Runs the graph once for these results.
     """

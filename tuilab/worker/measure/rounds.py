@@ -1,5 +1,5 @@
-"""Runs the rounds: each arm takes one turn per round, in random order, until all are precise or the time is
-up.
+"""Runs the rounds: each arm takes one turn per round, in random order, until all arms are precise or the time
+is up.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,9 +66,9 @@ Fail = Callable[[TimedArm, BaseException], None]
 class RoundRobin:
     """Measures arms until each is precise enough or `limit_s` is over; stops only at the end of a round.
 
-    An arm that raises is removed and passed to `fail`; the others continue. Every arm gets at least one
-    block, however long its call is; what it takes beyond an equal share of the limit is added to the limit.
-    watch: a host watch that is already running.
+    An arm that raises an error is removed and passed to `fail`; the others continue. Every arm gets at least
+    one block, however long its call is; what it takes beyond an equal share of the limit is added to the
+    limit. watch: a host watch that is already running.
     """
 
     def __init__(

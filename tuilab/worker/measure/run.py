@@ -167,7 +167,7 @@ def _bench(context: Context, request: Measure) -> Bench:
 
 
 def _present(bench: Bench) -> list[Arm]:
-    """Return the arms whose device is available, and report for the others why they cannot run."""
+    """Return the arms whose device is available, and report why the other arms cannot run."""
     present = []
     for arm in bench.request.arms:
         reason = missing_device(bench.context.machine, arm)

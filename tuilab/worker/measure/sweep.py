@@ -212,13 +212,14 @@ BUDGETS = 4
 """Maximum time of a sweep's rounds over all points, as a multiple of the budget's seconds."""
 
 REFINING = 0.25
-"""Share of the sweep's time that is reserved for new sizes. Time that the first points do not use is
-added.
+"""Share of the sweep's time that is reserved for new sizes. Time that the first points do not use is added to
+this reserve.
 """
 
 
 def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], limit_s: float) -> None:
-    """Measure every point, then refine. A failing point or arm does not stop the others. Raises Cancelled.
+    """Measure every point, then add sizes around each crossover. A failing point or arm does not stop the
+    others. Raises Cancelled.
 
     limit_s: seconds for the rounds of one point. All points of a sweep together get four times this limit,
     split evenly; unused time passes to later points.
@@ -285,7 +286,8 @@ def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
 
 
 def _refine(bench: Bench, axis: Axis, first: int, arms: Sequence[Arm], total_s: float) -> None:
-    """Add sizes around each crossover until it is precise, the time is up, or eight sizes were added.
+    """Add sizes around each crossover until the crossover is precise, the time is up, or eight sizes were
+    added.
 
     first: the index of the first new point.
     """

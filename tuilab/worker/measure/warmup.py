@@ -53,7 +53,8 @@ def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
 
 
 def settled(samples: Sequence[float], window: int | None = None) -> bool:
-    """Return True if the last two windows of `window` samples agree; without a window, the two halves.
+    """Return True if the last two windows of `window` samples agree. Without `window`, compares the two
+    halves of the samples.
 
     False while there are too few samples.
     """

@@ -43,7 +43,7 @@ LARGEST_METADATA = 100_000
 LARGEST_CONFIG = 50_000_000
 """Maximum size of the JSON that describes the layers, in bytes."""
 _VERSION = re.compile(rb'"keras_version": ?"(2\.[\w.]{1,20})"')
-"""Version in the `keras_metadata.pb` of a Keras 2 SavedModel."""
+"""Matches the version in the `keras_metadata.pb` of a Keras 2 SavedModel."""
 LARGEST_RATIO = 200
 """Maximum compression ratio of a zip member of at least a megabyte; weights hardly compress."""
 ROOMY = 64 * 2**20
@@ -59,7 +59,7 @@ _VALUES = frozenset(("__keras_tensor__", "__tensor__", "__numpy__", "__bytes__",
 _LOWER = {name.lower() for room in ("optimizers", "losses", "metrics") for name in CLASSES[room]}
 """Lower-case names of optimizers, losses and metrics, which Keras also accepts."""
 _MEMBERS = re.compile(r"(config|metadata)\.json|[\w.-]+\.weights\.(h5|json)|assets/.*|[\w./-]+/")
-"""The members that `model.save` writes. Keras 3.8 would unpickle a `.npz`."""
+"""Matches the archive members that `model.save` writes. Keras 3.8 would unpickle a `.npz` member."""
 MOST_MEMBERS = 10_000
 MOST_UNPACKED = 50
 """Maximum size of an HDF5 file's tables, as a multiple of the file size; weights of zeros compress well."""
@@ -422,7 +422,9 @@ def with_policy(config: Any, policy: str) -> Any:
 
 
 def saved_by_keras_2(path: Path) -> str:
-    """Return `Keras 2.15.0` for a `.keras`, `.h5` or SavedModel that Keras 2 wrote; "" for others."""
+    """Return a version such as `Keras 2.15.0` for a `.keras`, `.h5` or SavedModel that Keras 2 wrote; "" for
+    other files.
+    """
     found: object = ""
     try:
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""Answers `explain-op` and `explain-scenario`."""
+"""Answers the questions `explain-op` and `explain-scenario`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -42,7 +42,7 @@ class GraphCopy:
 
     source, to: the devices whose memory is read and written. The argument or result of a GPU op may be in
     host memory; the host is then the source or target. on_host: True if both ends are in host memory although
-    one belongs to a GPU op. Nothing then crosses the bus, and source and to are the ops' devices.
+    one belongs to a GPU op. Then nothing crosses the bus, and `source` and `to` are the ops' devices.
     """
 
     name: str

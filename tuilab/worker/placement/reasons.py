@@ -48,7 +48,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Placed:
-    """One op as it was placed. Devices are short names (`GPU:0`); "" for none.
+    """The placement of one op. Devices are short names (`GPU:0`); "" for none.
 
     memory: the device that holds its first output. resource_on: the device of a variable or other resource
     that it uses. colocated_with: the node with which it must share a device. pipeline: True if it runs inside

@@ -167,7 +167,7 @@ def drifting(context: Context, *, long: bool) -> Check:
 
     The detection rate depends on the machine: the expected rate comes from the steady spins, to which the
     growth is added afterwards. If the machine's speed varies, steady spins slow down as often as they speed
-    up. If the engine slowed itself down, they would mostly slow down.
+    up. If the engine slowed itself down, the steady spins would mostly slow down.
     """
     runs, rounds = (200 if long else 40), 40
     own = bench(context, rounds=rounds, limit_s=30.0)
@@ -206,7 +206,7 @@ def drifting(context: Context, *, long: bool) -> Check:
 
 
 def _prepare(context: Context) -> tuple[Bench, Callable[[], object], int, float]:
-    """Return a bench, a TensorFlow call, the calls in a short block, and seconds per call."""
+    """Return a bench, a TensorFlow call, the number of calls in a short block, and seconds per call."""
     tf, own = context.tf, bench(context, rounds=ROUNDS, limit_s=30.0)
     with tf.device("/CPU:0"):
         matrix = tf.random.normal((SIDE, SIDE), seed=1)

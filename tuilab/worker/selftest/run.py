@@ -23,7 +23,7 @@ Checks = dict[str, Callable[[], Optional[Check]]]
 def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
     """Yield one Check after another, and a SelftestSummary at the end.
 
-    A check that raises counts as failed; the others continue.
+    A check that raises an error counts as failed; the other checks continue.
     """
     asked = msgspec.json.decode(body, type=Selftest)
     begun = time.monotonic()
