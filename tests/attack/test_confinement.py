@@ -92,7 +92,7 @@ if __name__ != "__main__":
 else:
     print(*done["itself"])
 """
-"""Tries what a malicious model might try: in its own process, a thread, a child and a fork."""
+"""Code that tries what a malicious model might try: in its own process, a thread, a child and a fork."""
 ALLOWED = [f"{who} {what}" for who in ("child", "forked", "itself", "thread") for what in ("null", "scratch")]
 
 
@@ -257,8 +257,8 @@ if not os.fork():
     os._exit(0)
 os.wait()
 """
-"""Confines itself, with the pattern of GPU files from its arguments, and prints the files that it can open
-for writing.
+"""Code that confines its process, using the pattern of GPU files from its arguments, and prints the files
+that it can open for writing.
 """
 
 

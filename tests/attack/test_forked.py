@@ -76,7 +76,7 @@ def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng: random.Random) -> str:
-    """Kill a process of this kind at a random time of the run; return its kind."""
+    """Kill a process of the kind `what` at a random time of the run; return that kind."""
     end = time.monotonic() + rng.uniform(EARLIEST, SECONDS)
     while time.monotonic() < end and program.poll() is None:
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Tampered pages of watched programs: the command and the screen show a page or a message."""
+"""Tampered pages of watched programs: the command and the screen show either a page or an error message."""
 
 import copy
 import json

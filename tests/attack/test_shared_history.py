@@ -45,7 +45,7 @@ class Shared:
         return [sys.executable, str(PROGRAM), "0.005", str(self.truth), *words]
 
     def lab(self, name: str) -> Terminal:
-        """Return the lab of that name. Reopens it if it was killed."""
+        """Return the lab with that name. Reopens the lab if it was killed."""
         if name not in self.labs:
             self.labs[name] = Terminal(self.words(), self.env, (120, 40), cwd=str(self.folder))
             self.labs[name].see("ready")

@@ -351,8 +351,8 @@ def test_every_place_for_ops_in_a_graph_is_examined(tf, tmp_path):
 
 
 def test_the_saver_and_assets_of_a_graph_are_judged_by_their_effects(tf, tmp_path):
-    """The file itself names the node that restores it. An earlier allow list accepted any node of
-    this name.
+    """The file itself names the node that restores its variables. An earlier allow list accepted any node
+    with this name.
     """
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 

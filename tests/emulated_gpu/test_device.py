@@ -132,8 +132,8 @@ print(json.dumps({"cpu": gradients("/CPU:0"), "gpu": gradients("/GPU:0"),
 
 
 def test_asynchronous_gradients_are_the_cpus(emulated_gpu: Environment) -> None:
-    """Uses pooling, because its gradient reads shapes from the device's memory, with a batch size known only
-    at run time.
+    """Uses pooling with a batch size that is known only at run time, because the gradient of pooling reads
+    shapes from the device's memory.
     """
     found = run_alone(GRADIENTS, emulated_gpu(1, memory=512 * 2**20, capability="8.0", kernel_us=30))
     assert found["gpu"] == pytest.approx(found["cpu"], rel=1e-3)

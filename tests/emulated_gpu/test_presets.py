@@ -24,7 +24,7 @@ LIGHTER: dict[str, dict[str, object]] = {
     "too-large-tensor": {"bytes": 2**25, "step": 2**23, "limit": 2**28},
     "beyond-gpu-memory": {"limit": 2**28},
 }
-"""Smaller values for presets that take long on two cores. These tests only need them to run."""
+"""Smaller values for presets that take long on two cores. The tests only need these presets to run."""
 
 CANNOT = {
     "xla": "Could not find compiler for platform EMULATED",
@@ -36,8 +36,8 @@ CANNOT = {
 }
 """The reasons why an arm cannot run here.
 
-A real GPU has the same reasons, with two exceptions: XLA does not compile for an emulated device, and the
-kernels run on the processor, which convolves float16 only with AVX-512 FP16.
+The reasons also apply to a real GPU, with two exceptions: XLA does not compile for an emulated device, and
+the kernels run on the processor, which convolves float16 only with AVX-512 FP16.
 """
 
 

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.real_worker
 KERNEL_S, PACE_S, LINK = 12e-3, 40e-9, 0.1e9
 """Seconds of a kernel, seconds per element on the CPU, and bytes per second of the link.
 
-These are slow enough to hide the real processor's time, even if it is busy.
+These times are long enough to hide the real processor's time, even if the processor is busy.
 """
 
 

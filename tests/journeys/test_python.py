@@ -36,7 +36,6 @@ def test_the_script_of_the_readme_measures(newcomer: User) -> None:
 
 @pytest.mark.long
 def test_a_notebook_measures_its_own_step(user: User) -> None:
-    """The kernel belongs to the environment, and the notebook keeps the answer."""
     pytest.importorskip("nbclient")
     user.write("notebook.py", NOTEBOOK)
     kernel = (

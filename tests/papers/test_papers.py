@@ -165,7 +165,9 @@ def commands() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("paper", "line"), sorted(set(commands())))
 def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
-    """Checks the subcommand and every option, but not the arguments, because many are the user's own."""
+    """Checks the subcommand and every option, but not the arguments, because many arguments are the user's
+    own.
+    """
     from tuilab.cli.main import cli
 
     words = shlex.split(line)[1:]
@@ -183,7 +185,7 @@ def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.name)
 def test_every_path_in_the_papers_exists(paper: Path) -> None:
-    """Checks paths in back quotes. A path with a word in capitals stands for the user's own."""
+    """Checks paths in back quotes. A path with a word in capitals stands for a path of the user."""
     if paper.name == "CHANGELOG.md":
         return  # the changelog may also name paths that no longer exist
     for text in re.findall(

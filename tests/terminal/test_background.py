@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""The file with the worker's number of rounds. Its name contains the word in process arguments by which a
-lab finds workers.
+"""The file with the worker's number of rounds. Its name contains the word by which a lab recognizes workers
+among the arguments of all processes.
 """
 
 

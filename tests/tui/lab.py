@@ -83,7 +83,7 @@ async def opened(
 
 
 PATIENCE_S = 30.0
-"""Seconds after which the lab counts as hung. A busy machine may delay it by some seconds."""
+"""Seconds after which the lab counts as hung. A busy machine may delay the lab by several seconds."""
 
 
 async def until(pilot: Pilot[int], true: Callable[[], object]) -> None:

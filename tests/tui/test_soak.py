@@ -92,7 +92,9 @@ async def test_messages_leave_no_objects_behind(tmp_path):
 
 
 async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path, monkeypatch):
-    """Counts reads in instructions of SQLite's virtual machine. Reading every run would take many."""
+    """Counts reads in instructions of SQLite's virtual machine. Reading every run would take many
+    instructions.
+    """
     steps = 0
 
     def count() -> int:

@@ -75,7 +75,7 @@ def watched(
     beside: Callable[[Watched], None] = lambda program: None,
 ) -> tuple[Page, str]:
     """Run a program under the observer; return its page and output. beside: adds observations of the machine
-    to the process.
+    before the page is built.
     """
     program = Watched((str(file),))
     listener = Listener(program.take)
