@@ -10,7 +10,7 @@ from tuilab.documents.api.tables import shipped
 
 ARTICLES = "\n\n".join(d.read_text() for d in documents() if d.suffix == ".md")
 USES = "x = tf.zeros((3, 3))\nwith tf.device('/GPU:0'):\n    y = tf.matmul(x, x)\n"
-# A file name, and a text whose repetition repeats lines, blocks, events, timings, or none of these.
+# A file name, and a text to repeat. The repetition adds lines, blocks, events or timings, or none of these.
 GROWING = {
     "articles": (ARTICLES, "x.md"),
     "prose": ("TensorFlow chooses the CPU by cost. The GPU is faster than the CPU when small.\n", "x.md"),

@@ -276,7 +276,9 @@ def _imported_names(part: Parsed) -> Iterator[str]:
 
 
 def _why_unparsed(document: Document, parsed: list[Parsed]) -> str:
-    """Return the expected kind of file if no statement in a script can be parsed; "" otherwise."""
+    """If no statement of a script can be parsed, return the expected kind of file and the first syntax error;
+    else "".
+    """
     if not document.blocks or not document.blocks[0].script or parsed[0].statements:
         return ""
     return f"Python (line {parsed[0].broken[0][0]}: {parsed[0].broken[0][1]})" if parsed[0].broken else ""

@@ -1,4 +1,4 @@
-"""Facts about all code of a document. Each fact is computed once."""
+"""Facts about all the code of a document. Each fact is computed once."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -559,7 +559,7 @@ def may_run(event: TraceEvent) -> bool:
     return event.kind == "opaque" and runs_tensorflow(event.name)
 
 
-# Ops without a GPU kernel need no preparation.
+# Prefixes of ops without a GPU kernel. Their first call takes no longer than later calls.
 ON_HOST = ("tf.io.", "tf.strings.", "tf.image.decode_", "tf.audio.")
 
 

@@ -20,7 +20,7 @@ class Unresolved(msgspec.Struct, frozen=True):
     line: int
     """Line number in the document, from 1."""
     reason: str
-    """The reason."""
+    """Why the part could not be resolved, or why it has no preset."""
 
 
 class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):

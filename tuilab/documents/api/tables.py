@@ -24,7 +24,7 @@ _DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-rocm", "tf-nightly
 
 
 def installed_version() -> str:
-    """Return the installed TensorFlow's version from its metadata; "" if none."""
+    """Return the installed TensorFlow's version from its metadata; "" if TensorFlow is not installed."""
     for name in _DISTRIBUTIONS:
         try:
             return metadata.version(name)
@@ -49,7 +49,6 @@ def pack(table: msgspec.Struct) -> bytes:
 
 
 def unpack(data: bytes) -> ApiTable | None:
-    """Decode a stored table; return None if it is invalid."""
     return unpacked(data, ApiTable)
 
 
@@ -67,7 +66,7 @@ def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
 
 
 def save(table: ApiTable) -> Path:
-    """Save a table from a worker. Raises OSError if the folder cannot be written."""
+    """Save a table that a worker made. Raises OSError if the folder cannot be written."""
     target = file_for(table.version)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(target, pack(table))
@@ -88,7 +87,7 @@ def load(version: str) -> ApiTable | None:
 
 @lru_cache(maxsize=1)
 def shipped() -> ApiTable:
-    """Return the shipped table for the pinned version. Workers create their tables with the same function."""
+    """Return the table that ships with tuilab, for the pinned version of TensorFlow."""
     return brought(f"tensorflow-{SHIPPED_VERSION}.json.xz", ApiTable)
 
 

@@ -31,7 +31,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     version: str
-    """Version of the TensorFlow wheel that was compared with the table: `2.17.1`."""
+    """Full version of the TensorFlow wheel, such as `2.17.1`."""
     more: tuple[str, ...]
     """Names and modules that only this version has."""
     less: tuple[str, ...]

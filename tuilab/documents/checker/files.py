@@ -64,7 +64,7 @@ class CheckJob(msgspec.Struct, frozen=True):
     settings: CheckSettings
     validate: Validate | None = None
     whole: bool = False
-    """Whether to include examples, presets, and calls that the checker did not understand."""
+    """Whether the results also contain examples, presets, and calls that the checker did not understand."""
 
 
 def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path, bool]]:
@@ -250,7 +250,6 @@ def check_files(
 
 
 def usable_processors() -> int:
-    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -21,7 +21,7 @@ from tuilab.model.sanitize import sanitize_line
 
 @dataclass(frozen=True)
 class Edit:
-    """Replaces the columns start to end (from 0) of a line in the document with `new`."""
+    """Replaces the text between two columns of a line (from 0; `end` is exclusive) with `new`."""
 
     line: int
     start: int
@@ -39,7 +39,6 @@ class Fixed:
     count: int
 
     def diff(self) -> str:
-        """Return the changes as a unified diff."""
         name = self.path.as_posix()
         before, after = self.before.splitlines(keepends=True), self.after.splitlines(keepends=True)
         lines = (line.rstrip("\n") for line in difflib.unified_diff(before, after, name, name))
@@ -120,8 +119,9 @@ def _text(part: bytes) -> str:
 
 
 def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
-    """Apply the edits to the file's text; return it and the number of edits. The file's lines may be indented
-    further than the block's.
+    """Apply the edits to the file's text; return the new text and the number of edits.
+
+    The file's lines may be indented further than the block's.
     """
     lines = before.split("\n")
     count = 0

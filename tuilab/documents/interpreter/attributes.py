@@ -122,8 +122,8 @@ _EITHER = (Model, Unknown)
 
 
 def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
-    """Return the value of an attribute of an unknown value: unknown too, unless only TensorFlow's objects had
-    an attribute with that name.
+    """Return the value of an attribute of an unknown value: unknown too, unless only TensorFlow objects have
+    ever had an attribute with that name.
     """
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):

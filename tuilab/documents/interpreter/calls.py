@@ -72,7 +72,9 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
 
 def _name_callee(node: ast.expr, callee: Unknown) -> Unknown:
-    """Return the unknown callee with the name that it has in the code; unchanged if it has none."""
+    """Return an unknown callee whose reason includes the callee's name in the code; unchanged if it has no
+    name.
+    """
     name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
     if not _DOTTED.match(name):
         return callee

@@ -470,7 +470,7 @@ class Interpreter:
             self.away = before
 
     def document_line(self, line: int) -> int:
-        """Return the line of the document that is being read; 0 if there is none."""
+        """Return `line`, or 0 while a neighboring module is being read."""
         return 0 if self.away else line
 
     @contextmanager

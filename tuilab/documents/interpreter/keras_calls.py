@@ -289,7 +289,7 @@ def validates(args: Arguments) -> bool:
 
 
 def _texts(value: Value) -> tuple[str, ...] | None:
-    """Return the texts in a list; None if an item is not a string."""
+    """Return the strings in a list, or a single string as a tuple; None if an item is not a string."""
     if value == NONE:
         return ()
     items = value.items if isinstance(value, Listing) and not value.open else [value]

@@ -52,7 +52,7 @@ SIGNATURES = {
 
 @dataclass
 class Arguments:
-    """The arguments of a call by parameter name; positional ones without a known name by number.
+    """The arguments of a call, keyed by parameter name, or by position if the name is unknown.
 
     open: further arguments come from an unknown value, so a missing argument may still be given.
     """

@@ -109,7 +109,9 @@ _ESTIMATORS = words(
 
 
 def _strategy(owner: Unknown) -> OpaqueObject | None:
-    """Return an assumed strategy for an unknown value. Every strategy runs functions in the same way."""
+    """Return a `tf.distribute` strategy among the value's possible values; None if there is none. Any
+    strategy will do, because all of them run functions in the same way.
+    """
     for option in owner.options:
         if isinstance(option, OpaqueObject) and str(option.data).startswith("tf.distribute."):
             return option
@@ -117,7 +119,7 @@ def _strategy(owner: Unknown) -> OpaqueObject | None:
 
 
 def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
-    """Return True if the name of an unbound variable or attribute is that of a TensorFlow 1 session."""
+    """Return True if the name of an unbound variable or attribute suggests a TensorFlow 1 session."""
     return interpreter.deferred and bool(SESSION.match(owner.reason.partition(" ")[0]))
 
 
@@ -129,7 +131,7 @@ def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Key
     if name not in TRAINS:
         return name in ONLY_KERAS
     if owner.options:
-        # All possible models must be Keras models
+        # All possible models must be Keras models.
         return all(
             isinstance(option, Model)
             or (isinstance(option, Unknown) and _is_keras(interpreter, option, name, keywords))

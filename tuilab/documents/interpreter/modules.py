@@ -81,7 +81,7 @@ def _module(interpreter: Interpreter, path: Path, line: int) -> Module | None:
         interpreter.execute(parsed.statements, scope)
     interpreter.beside = beside
     for region in interpreter.trace.regions[first:]:
-        # Checking the module itself reports its timings.
+        # This module's timings are reported when the module itself is checked.
         region.discarded = True
     return made
 

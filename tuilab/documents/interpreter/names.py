@@ -144,7 +144,6 @@ def dtype_of(value: Value | None) -> str | None:
 
 
 def item_bytes(dtype: str | None) -> int | None:
-    """Return the bytes per element; None if unknown."""
     return ITEM_BYTES.get(dtype or "")
 
 

@@ -189,7 +189,9 @@ def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) ->
 
 
 def _library(node: ast.Attribute, scope: Scope) -> Api | None:
-    """Return the library name for `a.b.c` without reading its value; None if it is not a library's."""
+    """Return the library name for `a.b.c` without evaluating it; None if the name does not belong to a
+    library.
+    """
     links: list[ast.Attribute] = []
     inner: ast.expr = node
     while isinstance(inner, ast.Attribute):

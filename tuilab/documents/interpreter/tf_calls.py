@@ -168,7 +168,7 @@ def parts_of(value: Value) -> list[Value]:
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Interpret each function among the arguments once, with what is known about the arguments that it will
+    """Interpret each function among the arguments once, with values that represent the arguments it will
     receive.
     """
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced

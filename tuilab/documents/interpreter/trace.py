@@ -106,9 +106,9 @@ class Try:
 class Context:
     """The circumstances in which an event happens.
 
-    block: number of the example being interpreted. function: the innermost of the document's functions.
-    uncalled: no code in the document calls the function. file: the neighboring module, "" for the document.
-    branches: for each unknown condition, the branch that was taken.
+    block: number of the example being interpreted. function: the innermost enclosing function of the
+    document. uncalled: no code in the document calls the function. file: the neighboring module, "" for the
+    document. branches: for each unknown condition, the branch that was taken.
     """
 
     block: int = 0

@@ -46,9 +46,9 @@ COUNTS = (VARIES, COUNTING)
 
 @dataclass(frozen=True, slots=True)
 class Told(Unknown):
-    """A text that is only partly known.
+    """A string that is only partly known.
 
-    words: the known part, with `{}` for the rest; times: the regions whose times it contains.
+    words: the known part, with `{}` for the rest. times: the regions whose times it contains.
     """
 
     words: str = ""
@@ -267,7 +267,7 @@ class Model(Value):
     """A Keras model with known layers.
 
     open: it may have further layers. assumed: only its name or origin suggests that it is a model. metrics:
-    those given to compile(), None if unknown.
+    the metrics passed to compile(), None if unknown.
     """
 
     layers: list[Value]

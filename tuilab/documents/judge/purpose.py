@@ -187,8 +187,8 @@ _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 
 def compares(example: Example, region: Region, events: list[TraceEvent], about_speed: bool) -> bool:
-    """Return True if the time is meant for comparison: it is collected or divided, is a rate, or a text
-    describes it as a speed.
+    """Return True if the time is meant for comparison: for example, it is collected or divided, or it is a
+    rate, or a title mentions speed.
     """
     if region.gathered or region.divided or region.rate or region.via != "clock" or about_speed:
         return True

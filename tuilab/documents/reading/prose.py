@@ -1,6 +1,4 @@
-"""Assigns the lines between pieces of code: finds headings, and the example to which each line of prose
-belongs.
-"""
+"""Finds headings in the lines between pieces of code, and the example to which each line of prose belongs."""
 
 import re
 from collections.abc import Sequence

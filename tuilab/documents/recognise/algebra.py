@@ -28,22 +28,22 @@ def matmuls(example: Example) -> Iterator[Result]:
             yield result
 
 
-# Without a clock and a device scope, a product with fewer multiplications than this only shows the syntax.
-# The first limit is for notebooks, the second for other documents.
+# Without a clock and a device scope, a matrix product with fewer multiplications than this only shows the
+# syntax. The first limit is for notebooks, the second for other documents.
 _TOY, _SMALLEST = 128**3, 8**3
 
 
 def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
-    """Return True if the example measures the product, instead of only showing its syntax."""
+    """Return True if the example measures the matrix product, instead of only showing its syntax."""
     m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     scoped = bool(event.place.devices) and event.place.traced is None
     if not example.trace.regions and (scoped or example.facts.shows_placement):
-        # Without a clock, the product shows where an op runs; it is not a benchmark.
+        # Without a clock, the matrix product only shows where an op runs; it is not a benchmark.
         return False
     if m * k * n >= (_TOY if example.block.notebook else _SMALLEST) or event.place.devices:
         return True
-    # In a script, only a timed product counts, because the script may time something else.
+    # In a script, only a timed matrix product counts, because the script may time something else.
     return example.timed(event) if example.block.script else bool(example.regions or example.clocked)
 
 
@@ -69,7 +69,8 @@ def _matmul(example: Example, event: TraceEvent) -> Result:
 
 
 def chains(example: Example) -> Iterator[Result]:
-    """Yield elementwise ops and small products that a timed region repeats: the `elementwise` workload.
+    """Yield elementwise ops and small matrix products that a timed region repeats: the `elementwise`
+    workload.
 
     It contains the ops that the reported time covers. If that time is divided by the number of iterations,
     these are the ops of one iteration.
@@ -80,7 +81,7 @@ def chains(example: Example) -> Iterator[Result]:
             if event.kind != "op" or _is_mapped(event) or event.name not in (*CHEAP, "tf.matmul"):
                 continue
             operand = event.result
-            # A large product is measured as a matrix product, not as an elementwise op.
+            # A large matrix product belongs to the `matmul` workload.
             if event.name == "tf.matmul" and (_size(operand) or 0) > _DISPATCH:
                 continue
             if isinstance(operand, Tensor) and operand.shape is not None and operand.dtype is not None:

@@ -13,10 +13,10 @@ from tuilab.model.scenario import Axis
 class Found:
     """A workload found in an example.
 
-    lines: lines of the example from which it was derived. devices, modes, inputs, dtypes, variants: those in
-    the code; empty if the code does not determine them. anywhere: True if some ops run outside of any device
-    scope. eager: True if some ops run outside of any graph. left_out: differences between the workload and
-    the document, in sentences. sweep: the sizes over which a loop iterates.
+    lines: lines of the example from which it was derived. devices, modes, inputs, dtypes, variants: the
+    values that the code uses; empty if the code does not determine them. anywhere: True if some ops run
+    outside of any device scope. eager: True if some ops run outside of any graph. left_out: differences
+    between the workload and the document, in sentences. sweep: the sizes over which a loop iterates.
     """
 
     workload: str

@@ -1,4 +1,4 @@
-"""Rules for names, arguments and errors that this TensorFlow does not have."""
+"""Rules for names, arguments and errors that do not exist in this version of TensorFlow."""
 
 import re
 from collections.abc import Iterator
@@ -181,7 +181,7 @@ def wrong_argument(example: Example) -> Iterator[Hit]:
 def wrong_type(example: Example) -> Iterator[Hit]:
     """An argument of a type that the function does not accept.
 
-    Why: The call raises an error, or does something else.
+    Why: The call raises an error, or does something other than intended.
 
     Instead: Pass a type that the function accepts.
 
@@ -235,7 +235,7 @@ def unraisable(example: Example) -> Iterator[Hit]:
 
     Why: The handler does not catch the error, so the program ends where it should continue.
 
-    Instead: Catch tf.errors.ResourceExhaustedError, or tf.errors.OpError for all of TensorFlow's.
+    Instead: Catch tf.errors.ResourceExhaustedError, or tf.errors.OpError for all of TensorFlow's errors.
 
     Wrong:
         try:

@@ -56,8 +56,8 @@ _LIBRARIES = (
 def others_not_awaited(example: Example) -> Iterator[Hit]:
     """PyTorch on a GPU, CuPy or JAX is compared with TensorFlow, and nothing waits for its device.
 
-    Why: Their calls return before the work is done too, so the comparison is between computing in one library
-    and launching in the other.
+    Why: Like TensorFlow's, their calls return before the work is done, so the comparison is between computing
+    in one library and launching in the other.
 
     Instead: Wait for the device before each reading, with the library's own function.
 

@@ -325,7 +325,7 @@ _CREATES = ("tf.constant", "tf.convert_to_tensor", "tf.Variable")
 def believed_on_host(example: Example) -> Iterator[Hit]:
     """The document claims that a tensor created outside any scope is on the CPU.
 
-    Why: If a GPU is visible, the copy happens when the tensor is created.
+    Why: If a GPU is visible, the tensor is copied to it when it is created.
 
     Instead: Create it inside tf.device('/CPU:0'), or keep it as a NumPy array.
 

@@ -811,8 +811,8 @@ _RANDOM = ("tf.random.", "np.random.", "rng.")
 
 
 def _describe_random(example: Example, event: TraceEvent) -> str:
-    """Describe an op that draws new random numbers for a product or convolution in each session run; ""
-    if there is none.
+    """Describe an op that draws new random numbers for a matrix product or convolution in each session run;
+    "" if there is none.
     """
     drawn, heavy = None, False
     waiting, seen = [event.runs], set[int]()

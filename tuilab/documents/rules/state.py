@@ -59,7 +59,7 @@ def refused(example: Example) -> Iterator[Hit]:
 
 
 def _nearby_text(example: Example, line: int) -> str:
-    """Return the text of the line, of the next line, and of the comments above."""
+    """Return the comments on the line, on the three lines above it, and on the next line."""
     return " ".join(example.comment(number) for number in range(line - 3, line + 2))
 
 

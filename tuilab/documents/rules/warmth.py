@@ -154,8 +154,8 @@ _SEEN = {True: "", False: ", as far as the code shows"}
 
 @dataclass(frozen=True)
 class _Cold:
-    """The cold timings that start on one line. There are several if a helper function times several
-    functions.
+    """The timings that start on one line and include a first call. There are several if a helper function
+    times several functions.
     """
 
     timing: Timing
@@ -166,7 +166,7 @@ class _Cold:
 
 
 def _cold(example: Example, single: bool) -> Iterator[_Cold]:
-    """Yield the lines on which cold timings start.
+    """Yield the lines on which timings that include a first call start.
 
     single: only timings that run their work once; if False, only timings that run it several times.
     """
