@@ -20,7 +20,7 @@ from tuilab.presentation.status import status
 from tuilab.workloads import find
 
 SUMMARY = 150
-"""Maximum characters of a preset's summary, to leave space for the next steps."""
+"""Maximum length of a preset's summary in characters, which leaves space for the next steps."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Said:
     undecided: str = ""
     """Why there is no verdict yet."""
     gpu: str = ""
-    """The best case on a GPU, or why no GPU is used, in a few words. Shown if the answer is too long to
-    include it.
+    """A few words on the best case on a GPU, or on why no GPU is used. Shown if they do not fit into the
+    answer.
     """
 
 

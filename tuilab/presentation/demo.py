@@ -64,7 +64,7 @@ class Outcome:
     verdict: Verdict
     run: str = ""
     evidence: str = ""
-    """The verdict's evidence with the doubts of its run."""
+    """The verdict's evidence, followed by doubts about the run, such as a busy host."""
 
     @property
     def decided(self) -> bool:
@@ -237,7 +237,7 @@ def begin(lab: "Lab", demo: Demo, at: int) -> None:
 
 
 def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
-    """Return True if this event ended the step's run. If so, also compare the guess with its verdict."""
+    """Return True if this event ended the step's run. If so, compare the guess with the run's verdict."""
     if demo.stage != "measure" or not isinstance(event, Finished) or event.run != lab.state.shown.run:
         return False
     result = lab.state.result()

@@ -40,7 +40,7 @@ class DeviceReadings:
     name: str
     """`host` or `GPU:0`."""
     title: str
-    """Such as `96 logical CPUs`, or the GPU's name; "" if unknown."""
+    """A description such as `96 logical CPUs`, or the GPU's name; "" if unknown."""
     figures: tuple[Reading, ...]
     """The readings. Expected readings that are missing are marked as unknown."""
     processes: tuple[str, ...] = ()

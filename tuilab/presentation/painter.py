@@ -46,8 +46,8 @@ class Pacing:
         self._took = self._before = 0.0
 
     def wait(self, elapsed_s: float, rounds: int) -> float:
-        """Return the seconds to wait before the next report is painted, given the seconds and rounds of its
-        run.
+        """Return the seconds to wait before the next report is painted, given the elapsed seconds of its run
+        and the run's number of rounds.
         """
         if rounds <= 1:
             return 0.0

@@ -79,7 +79,7 @@ def status(page: Page, *, running: bool) -> Status:
 
 
 def about(finding: Bottleneck) -> tuple[str, str]:
-    """Return a finding's text: the gain of its fix, and the change to make."""
+    """Return a finding's message with the gain of its fix, and the change to make."""
     text = finding.message[:1].upper() + finding.message[1:] + "."
     if finding.part_of:
         text = f"Part of {finding.part_of}: {finding.message}."
@@ -95,7 +95,8 @@ def about(finding: Bottleneck) -> tuple[str, str]:
 
 
 def selects(finding: Bottleneck, *, tries: bool, running: bool) -> str:
-    """Return what the key does on a finding: measure the program's own step, or open a preset and why.
+    """Describe the effect of the select key on a finding: it measures the program's own step, or opens a
+    preset for the given reason.
 
     tries: whether the finding's change can be tried on the program's own step.
     """

@@ -36,9 +36,10 @@ class Status:
     short: str = ""
     """The most important part of the text, for narrow screens; "" if it cannot be shortened."""
     alarm: str = ""
-    """Reports a run that could not be saved, and where its data is; shown in red before the text."""
+    """A report of a run that could not be saved, with the location of its data; shown in red before the text.
+    """
     badge: str = ""
-    """Reports runs in the background, or a run that finished there."""
+    """The number of runs in the background, or the name of a run that finished there."""
 
 
 def status(lab_state: LabState) -> Status:

@@ -22,7 +22,7 @@ DEPTH = 4
 WORK = ("compute", "copy", "input")
 """Phases that do the work of a call."""
 MOST_SPANS = 4_000
-"""Maximum number of spans in a profile: enough for a few calls, and saved with the run."""
+"""Maximum number of spans in a profile. They are saved with the run, and suffice for a few calls."""
 
 
 class Profiling:
@@ -95,7 +95,7 @@ class Profiling:
         return True
 
     def offers(self) -> list[Offer]:
-        """Return all arms that can be selected, each with what is known about it."""
+        """Return all arms that can be selected, each with a note if it has been profiled."""
         known = self._lab.state.shown.arms
         words = {True: "profiled", False: ""}
         return [Offer(arm, known[arm].label, words[known[arm].profile is not None]) for arm in self._arms()]

@@ -39,8 +39,8 @@ class Title(NamedTuple):
 
 
 def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[Title, ...]:
-    """List the presets of each document under its heading, followed by the user's own and by
-    invalid files.
+    """List the presets of each document under its heading, followed by the user's own presets and by invalid
+    files.
     """
     out: list[Title] = []
     document: str | None = None
