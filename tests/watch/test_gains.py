@@ -120,9 +120,7 @@ def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
 
 
 def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
-    """The same wait counts only once: fixing Python in the map and adding a prefetch gain no more than the
-    wait together.
-    """
+    """Together, fixing the Python code in the map and adding a prefetch gain no more than the whole wait."""
     process = Process()
     for told in events():
         process.apply(told)

@@ -151,7 +151,7 @@ def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> N
         program.place = Beside(gpus=1, others=("python 4242",), memory={"GPU:0": 512 * 2**20})
 
     expected, found = {"gpu-shared", "memory", "mixed-precision"}, set[str]()
-    # if other programs use the processors, the products may take less than half of a step
+    # if other programs use the processors, the matrix products may take less than half of a step
     for _ in range(3):
         page, printed = on_gpu(PROGRAMS / "gpu" / "good_products.py", emulated_gpu, beside)
         assert page.exit_code == 0, printed

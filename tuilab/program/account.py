@@ -25,7 +25,8 @@ VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate
 """What the program does during a call to Keras. The call's graphs, ops and input count as this activity."""
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
 STARTING, ENDING = "starting", "ending"
-"""Shown in place of a user function for the time before the program's first line and after its last line."""
+"""Labels that replace the user function for the time before the program's first line and after its last line.
+"""
 LEAST_SHARE, MOST_SAID = 0.01, 5
 _Key = tuple[AccountKind, tuple[str, ...], str, str]
 MANY = 5

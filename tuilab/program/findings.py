@@ -56,8 +56,8 @@ gave 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
-"""Minimum share of a step, and minimum seconds per step, of time between steps without a sampled line before
-this is reported.
+"""Minimum time between steps without a sampled line before it is reported: as a share of a step, and in
+seconds per step.
 """
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8

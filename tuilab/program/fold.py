@@ -173,8 +173,8 @@ class Process:
     uses_profiler: bool = False
     delayed: float = 0.0
     worked: list[tuple[float, float]] = field(default_factory=list)
-    """When the first and the last steps were reported, and the process's total processor seconds at these
-    times.
+    """Times at which the first and the last steps were reported, each with the process's total processor
+    seconds until then.
     """
     last: float = 0.0
     ended: bool = False
@@ -451,7 +451,7 @@ class Process:
         return min(1.0, max(0.0, self.delayed / lasted)) if lasted > 0 else 0.0
 
     def undisturbed(self, share: float) -> float:
-        """Return the minimum share of a step for a part if no other process used the processors.
+        """Return the minimum share of a step that a part would take if no other process used the processors.
 
         Assumes that the part contains all of the starved time, and removes it from both the part and the
         step.

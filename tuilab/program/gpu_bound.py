@@ -170,7 +170,7 @@ def _count(graph: Graph, batch: int | None) -> _Counted:
             out.drawn += size if op in ITERATORS else 0.0
         elif op == "ReadVariableOp":
             out.state[name] = sum(_bytes(s, d) for s, d in zip(shaped.outputs, shaped.made, strict=True))
-        # The optimizer may fuse small ops, but each product needs at least one kernel of its own.
+        # The optimizer may fuse small ops, but each op in OWN_KERNEL needs at least one kernel of its own.
         out.kernels += op in OWN_KERNEL
         try:
             found = arithmetic(shaped)

@@ -1,5 +1,5 @@
 # expects:
-"""A few large products are computed one by one. Launching them takes hardly any time."""
+"""A few large matrix products are computed one by one. Launching them takes hardly any time."""
 
 import tensorflow as tf
 

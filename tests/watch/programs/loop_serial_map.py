@@ -1,5 +1,5 @@
 # expects: input-bound, serial-map
-"""A map augments images at random, so TensorFlow does not parallelise it by itself."""
+"""A map augments images at random, so TensorFlow does not parallelize it by itself."""
 
 import tensorflow as tf
 

@@ -1,5 +1,7 @@
 # expects:
-"""The step consists only of products. A GPU with tensor cores would compute them faster in mixed precision."""
+"""The step consists only of matrix products, which a GPU with tensor cores would compute faster in mixed
+precision.
+"""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects:
-"""Products keep the GPU busy. The host reads a result once in a hundred steps."""
+"""Matrix products keep the GPU busy. The host reads a result once in a hundred steps."""
 
 import tensorflow as tf
 
