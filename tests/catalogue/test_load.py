@@ -130,7 +130,7 @@ def patterns(condition):
 
 @pytest.mark.parametrize("preset", catalogue.load().presets, ids=lambda preset: preset.name)
 def test_each_claim_names_arms_that_its_preset_has_on_a_gpu_machine(preset):
-    """No machine could decide a claim about copied inputs, because its workload had no copies."""
+    """For example, a claim about copied inputs cannot be decided if its workload has no copies."""
     declaration = find(preset.workload).declaration
     devices = ["CPU:0", "GPU:0", "GPU:1"]
     arms = expand(preset.arms, declaration, scenario(preset).parameters, devices)

@@ -13,8 +13,8 @@ PATIENCE_S = 15.0
 
 @pytest.fixture
 def born():
-    """Return the processes that started after the test began, because other tests of the session have
-    processes too.
+    """Return a function that lists the child processes started since the test began. Earlier tests may have
+    left some running.
     """
     before = set(psutil.Process().children())
     return lambda: [child for child in psutil.Process().children() if child not in before]

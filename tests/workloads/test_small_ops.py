@@ -1,4 +1,6 @@
-"""Chains, products, detours and copies give the same results as NumPy, and report correct facts."""
+"""Chains of ops, matrix products, detours and copies give the same results as NumPy, and report correct
+facts.
+"""
 
 import numpy as np
 import pytest

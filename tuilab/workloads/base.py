@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 Mark = Callable[[str], AbstractContextManager[object]]
-"""Returns a context manager that marks a part of the call in a profile."""
+"""A function that returns a context manager, which marks a part of the call in a profile."""
 
 
 class Unavailable(Exception):

@@ -15,7 +15,7 @@ from tuilab.workloads.parts.device import observed, short
 from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 PROCESS_BYTES = 700_000_000
-"""Resident memory of a process that has imported TensorFlow and run a product."""
+"""Resident memory of a process that has imported TensorFlow and run a matrix product."""
 
 FREE = "free"
 

@@ -13,7 +13,7 @@ from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision, req
 
 TENSOR_CORE_MULTIPLE = 8
 SAMPLED = 64
-"""Number of rows of the product that are compared with a product in double precision."""
+"""Number of rows of the matrix product that are compared with a product in double precision."""
 
 
 def _side(name: str, what: str) -> LogInteger:
@@ -105,8 +105,8 @@ def _factors(b: Build, sides: list[int], dtype: str) -> tuple[Any, Any]:
 
 
 def _report_error(b: Build, case: Case, left: Any, right: Any) -> None:
-    """Report the largest error in some rows of the product, compared with double precision and relative to
-    the largest entry.
+    """Report the largest error in some rows of the matrix product, compared with double precision and
+    relative to the largest entry.
     """
     import numpy as np
 

@@ -69,15 +69,15 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def positions(length: int, detours: int) -> frozenset[int]:
-    """Return the indices of the products, out of `length`, that follow a detour. They are evenly spread and
-    start with the first product.
+    """Return the indices of the matrix products, out of `length`, that follow a detour. They are evenly
+    spread and start with the first one.
     """
     return frozenset(index * length // detours for index in range(detours))
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of the products and the detours. Each detour counts one operation per element and
-    copies a matrix in both directions.
+    """Return the work of the matrix products and the detours. Each detour counts one operation per element
+    and copies a matrix in both directions.
     """
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     detours = int(values["detours"])

@@ -28,9 +28,10 @@ elements takes no time.
 START_S = 0.4
 """Seconds for which to draw from a pipeline before measuring, to give AUTOTUNE time to find its settings."""
 REST_S, LOOK_S, QUIET = 2.0, 0.003, 0.3
-"""Wait until the process uses less than 0.3 of a processor for 3 ms, twice in a row.
+"""Limits of the wait for an idle pipeline. It is idle if the process uses less than 0.3 of a processor for 3
+ms, twice in a row.
 
-If the pipeline is not idle within 2 s, stop it if possible.
+A pipeline that is not idle within 2 s is stopped if possible.
 """
 
 

@@ -41,9 +41,10 @@ class Shape:
 def step(batch: int, side: int, filters: int, *, dtype: str, passes: int) -> Work:
     """Return the work of one step of a 3 × 3 convolution, pooling and ten classes, forward and backward.
 
-    Only products are counted: the convolution twice (images have no gradient), the classes three times. For
-    these filters, Winograd's algorithm needs 1 / 2.25 of the convolution's products (Lavin and Gray 2016).
-    Weights, images and labels are float32. passes: number of times each weight is read or written.
+    Only the convolution and the classes' layer are counted: the convolution twice (images have no gradient),
+    the layer three times. For these filters, Winograd's algorithm needs 1 / 2.25 of the convolution's
+    multiplications (Lavin and Gray 2016). Weights, images and labels are float32. passes: number of times
+    each weight is read or written.
     """
     out, pooled = side - 2, (side - 2) // 2
     convolved = 2 * 2 * 9 * CHANNELS * filters * out**2 * batch
