@@ -184,7 +184,7 @@ class Worker:
         lines.put(b"")
 
     def _confine(self, scope: str) -> None:
-        """Switch to a worker process that is confined to the scope, or back to the unconfined one, as the
+        """Switch to a worker process that is confined to the scope, or back to the unconfined process, as the
         lab does.
         """
         if self._scope:

@@ -1,1 +1,1 @@
-"""All figures and words about a run's quantity agree wherever they appear."""
+"""All figures and words about one quantity of a run agree wherever they appear."""

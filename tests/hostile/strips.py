@@ -26,7 +26,7 @@ def faults_of(text: str) -> str:
 
 def segment_faults(segment: Segment) -> str:
     """Return what is wrong with a piece of a line (a control, a link, an action, a character); "" if nothing
-    is.
+    is wrong.
     """
     text, style, control = segment
     if control:

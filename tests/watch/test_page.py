@@ -41,7 +41,9 @@ def page(ops: dict[tuple[str, str], float], facts: Facts | None = None) -> Page:
 
 
 def test_the_ops_of_a_window_count_by_its_steps() -> None:
-    """Otherwise, a window of a few slow steps, as on a busy host, would count as much as a long window."""
+    """If all windows counted equally, a window of a few slow steps, as on a busy host, would count as much as
+    a long window.
+    """
     process, key = Process(), Key("MatMul", "dense/MatMul", "CPU")
     for told in events():
         process.apply(told)

@@ -129,7 +129,7 @@ def many(keras: Any) -> Any:
 
 
 def heads(keras: Any) -> Any:
-    """Build a body with two heads, each with its own loss."""
+    """Return a model with two outputs, each with its own loss."""
     layers = keras.layers
     given = keras.Input((10,))
     body = layers.Dense(16, activation="relu")(given)
