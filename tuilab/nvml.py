@@ -190,7 +190,7 @@ class Nvml:
         now = (time.monotonic(), int(values[0].value.ullVal), int(values[1].value.ullVal))
         before = self._counters.get(index)
         self._counters[index] = now
-        # If a counter wrapped, report no rate for that interval instead of a wrong one.
+        # If a counter wrapped, report no rate for that interval instead of a wrong rate.
         if before is None or now[0] <= before[0] or now[1] < before[1] or now[2] < before[2]:
             return None, None
         elapsed = now[0] - before[0]

@@ -224,7 +224,7 @@ def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
             return
     with contextlib.suppress(OSError):
         os.close(2)  # readers of the worker's standard error must not wait for the guard
-    # If the worker has ended, do not kill its id, because another process may have it.
+    # If the worker has ended, do not kill by its id, because another process may have this id by now.
     end_all(worker, mark, [itself[1]] if itself else [])
     time.sleep(_BETWEEN_S)  # wait, to catch processes that were just starting
     end_all(worker, mark)

@@ -79,7 +79,7 @@ class DaskGrid:
         future = self._submit(node, far.greet)
         answer = await self._answer(future)
         # A client must hold the future of the greeting, because the node stops its worker once no client
-        # does.
+        # holds it.
         self._leases[node.place] = future
         return sanitize(msgspec.json.decode(answer, type=Greeting))
 

@@ -59,7 +59,7 @@ class Lineup:
         """Let the next prepared process measure; return False if no process is prepared."""
         if not self.ahead or self.ahead[0].gone or self.ahead[0].process is None:
             return False
-        # Keep the previous process, which is idle, because ending it now would disturb the next one.
+        # Keep the previous process, which is idle, because ending it now would disturb the next process.
         assert self.measuring.process is not None
         self._spent.append(self.measuring.process)
         self.measuring = self.ahead.popleft()

@@ -116,7 +116,7 @@ class Listener:
                     return
                 try:
                     self._take(*told)
-                except Exception as error:  # a faulty message must not stop the following ones
+                except Exception as error:  # a faulty message must not stop the following messages
                     self.faults.append(f"a message could not be processed: {sanitize_error(error)}")
             self._rest()
 

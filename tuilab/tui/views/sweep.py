@@ -75,8 +75,8 @@ preset.
         if two:
             heat.show_heat(heat_of(result, *pair(result)), looks)
         else:
-            # Fold only arms that cannot run at all, because another arm without figures here may have some at
-            # another size.
+            # Fold only arms that cannot run at all, because another arm without figures here may have figures
+            # at another size.
             drawn = folded_result(lab_state, self.viewing, going=True) or result
             plot.empty = why_empty(lab_state)
             chart = sweep_chart(drawn)

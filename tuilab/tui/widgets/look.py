@@ -34,9 +34,9 @@ GOOD, BAD, WARN = TextStyle("good"), TextStyle("bad"), TextStyle("warn")
 STRONG = TextStyle(bold=True)
 
 # Based on Okabe and Ito (2008), lightened for dark backgrounds and darkened for light ones. CPU hues are
-# blues and GPU hues oranges, which remain distinguishable with every kind of color blindness; lightness
-# shows the mode. All are among the 256 colors that every terminal has, so they remain distinguishable on
-# each.
+# blues and GPU hues oranges, which remain distinguishable with every kind of color blindness; lightness shows
+# the mode. All are among the 256 colors that every terminal has, so they remain distinguishable on each
+# terminal.
 DARK_HUES = {
     "cpu0": "#AFDFFF", "cpu1": "#5FAFFF", "cpu2": "#5F87FF",
     "cpu3": "#87FFFF", "cpu4": "#00AFAF", "cpu5": "#AFAFFF",
