@@ -24,8 +24,8 @@ _WITHIN = ((1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 class PlotAxis:
     """An axis: its name, the kind of its numbers, and its start if that is fixed.
 
-    kind: `time` in seconds, `count` (with thousands), `binary` (powers of two: 64k), `rate` (with a prefix:
-    10 G) or `plain`.
+    kind: `time` in seconds, `count` (with thousands separators), `binary` (powers of two: 64k), `rate` (with
+    a prefix: 10 G) or `plain`.
     """
 
     label: str = ""
@@ -104,7 +104,7 @@ def round_down(value: float, ends: Sequence[float] = ROUND) -> float:
 
 
 def place(value: float, ends: Limits, log: bool) -> float:
-    """Return the position of `value` relative to the limits (0 … 1); less than 0 or more than 1 if
+    """Return the position of `value` between the limits, from 0 to 1; below 0 or above 1 if `value` is
     outside.
     """
     low, high = ends

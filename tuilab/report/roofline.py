@@ -59,7 +59,9 @@ def _path(state: RunState, arm: ArmState) -> Series | None:
 
 
 def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
-    """Return the roofs of the arms' devices, over the range of the arms."""
+    """Return the roofs of the arms' devices as series. They extend a little beyond the arms' arithmetic
+    intensities.
+    """
     point, roofs = summary_point(state), dict[str, tuple[Raised, set[str]]]()
     for path in drawn:
         arm = state.arms[path.arm]

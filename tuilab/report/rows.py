@@ -69,8 +69,8 @@ def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
     """Map each arm's id to the ratio of its time to that of the fastest arm with the same work.
 
     The ratio is computed over rounds, as in the answer, and has an interval. It may differ from the ratio of
-    the medians. For an arm that was not compared with the fastest one, it is the ratio of the displayed
-    medians, without an interval.
+    the medians. For an arm that was not compared with the fastest one, the result is the ratio of the
+    displayed medians, without an interval.
     """
     known = {
         (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
@@ -214,7 +214,9 @@ def layer_row(layer: Layer) -> list[str]:
 
 
 def _share(layer: Layer) -> str:
-    """Return the layer's share of a call; its limits if they are more than 20 points apart."""
+    """Return the layer's share of a call, or the limits of the share if they are more than 20 percentage
+    points apart.
+    """
     low, high = layer.share_range or (layer.share, layer.share)
     return percent(layer.share) if is_precise(layer) else f"{100 * low:.0f}–{percent(high)}"
 
@@ -277,7 +279,9 @@ class Section:
 
 
 def sections(result: RunResult) -> list[Section]:
-    """Return the sections of a full report below the figures, except those without content in this run."""
+    """Return the sections of a full report that follow the figures. Omits sections without content in this
+    run.
+    """
     every = [
         Section("Sweep", [*crossing_lines(result), *unmeasured_lines(result)], *sweep_rows(result)),
         Section("Share of the hardware limit", (), ROOF_HEAD, roof_rows(result)),
@@ -410,7 +414,7 @@ def _give_or_take(part: Part) -> str:
 
 
 LEAST_CELL = 12
-"""Minimum characters that remain of a shortened text."""
+"""Minimum number of characters to keep when a cell is shortened."""
 
 
 def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
@@ -424,7 +428,7 @@ def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
 
 
 def fitted(widths: Sequence[int], most: int) -> list[int]:
-    """Shrink the widest columns until all fit; omit columns of width 0."""
+    """Shrink the widest columns until all fit in `most` characters; omit columns of width 0."""
     fitting = list(widths)
     while most and sum(fitting) + 2 * (sum(map(bool, fitting)) - 1) > most and max(fitting) > LEAST_CELL:
         fitting[fitting.index(max(fitting))] -= 1

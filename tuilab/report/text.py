@@ -140,7 +140,7 @@ def _arms(result: RunResult, most: int) -> Iterator[tuple[Role, str]]:
 def _rows(
     head: Sequence[str], rows: Sequence[Sequence[str]], most: int, kept: Sequence[int] | None = None
 ) -> Iterator[tuple[Role, str]]:
-    """Return a table. kept: indices of the columns to keep; None for all."""
+    """Yield the lines of a table. kept: indices of the columns to keep; None for all."""
     if kept is not None:
         head, rows = [head[i] for i in kept], [[row[i] for i in kept] for row in rows]
     shown = [0, *(i for i in range(1, len(head)) if not most or any(row[i] not in NOTHING for row in rows))]
@@ -155,8 +155,8 @@ NOTHING = ("", "–", "—", "-")
 
 
 def columns(rows: Sequence[Sequence[str]], most: int = 0) -> list[str]:
-    """Return rows as lines, with the first column left-aligned and the others right-aligned. most: maximum
-    characters.
+    """Return rows as lines. The first column is left-aligned; all other columns are right-aligned. most:
+    maximum characters.
     """
     widths = fitted([max(len(row[i]) for row in rows) for i in range(len(rows[0]))], most)
     rows = [[cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
