@@ -1,4 +1,4 @@
-"""Samples of the machine's devices: the figures that they contain, and those that they omit."""
+"""Samples of the machine's devices: which figures they contain, and which they omit."""
 
 from tests.tui.data import device_sample
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link

@@ -1,4 +1,6 @@
-"""A machine's limits are measured after its first answer, and any request interrupts this."""
+"""The limits of a machine are measured after the first answer on that machine. Any request interrupts
+this.
+"""
 
 import asyncio
 from pathlib import Path

@@ -145,10 +145,11 @@ class RunController:
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known(), roofs_later=later))
 
     def add_host(self, name: str, environment: str = "") -> bool:
-        """Measure on this host too from now on; return False if it was already added. Raises InputError.
+        """Include this host in all further measurements; return False if it was already added. Raises
+        InputError.
 
         environment: a Python environment on this machine, as the user typed it; the runner must already know
-        it.
+        this environment.
         """
         state = self.state
         new = state.hosts.add(name, environment)

@@ -45,7 +45,9 @@ __all__ = ["Across", "ArmAcross", "Entry", "Extent", "Figure", "PruneCandidates"
 T = TypeVar("T")
 
 PATIENCE_MS = 2_000
-"""Milliseconds to wait for a lock that another program holds. Only the history page's own thread waits."""
+"""Maximum milliseconds to wait for a lock that another program holds. Only the history page's own thread
+waits.
+"""
 LARGEST_BRIEF = 16 * 2**20
 """Size of a run's events, in bytes, above which its summary is computed only on request."""
 PAGE = 100
@@ -200,8 +202,8 @@ class History:
         return self.store.undo_delete() if run == "last" else [run] * self.store.undelete(run)
 
     def prunable(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Return the runs to delete: all runs older than `days`, and the oldest other runs until the rest
-        takes at most `size` bytes.
+        """Return the runs to delete: all runs older than `days`, and the oldest other runs until the
+        remaining runs take at most `size` bytes.
         """
         return self.store.prune_candidates(days, size)
 
@@ -455,7 +457,7 @@ def compared(
     """Compare the runs with the baseline among them, else with the first run. Compare a single run with its
     pinned baseline.
 
-    Returns the runs, and None if there is nothing to compare. Raises Stopped.
+    Returns the runs and their comparison, which is None if there is nothing to compare. Raises Stopped.
     """
     chosen = list(entries)
     if len(chosen) == 1:

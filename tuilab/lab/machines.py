@@ -55,8 +55,8 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(store: Store) -> tuple[list[MachineLine], str]:
-    """Return all lines, and the reason why some are missing ("" if all are present). Takes long if there are
-    new runs.
+    """Return a line for each preset and machine, and the reason why some are missing ("" if all are present).
+    Takes long if there are new runs.
     """
     own = store.again().draft()
     try:

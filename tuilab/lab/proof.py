@@ -70,7 +70,7 @@ class Proof:
 
 
 class Proven(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a document's figure is from the actual time on this machine."""
+    """The difference between a document's figure and the actual time on this machine."""
 
     code: str
     line: int

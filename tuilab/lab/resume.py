@@ -68,8 +68,8 @@ def request(state: RunState) -> Measure:
 
 
 def stopped(state: RunState) -> Measure | None:
-    """Return the request that completes a stopped run on this machine; None if it is complete or
-    has no data.
+    """Return the request that completes a stopped run on this machine; None if the run is complete or has no
+    data.
     """
     if not state.rounds or any(arm.arm.host or arm.arm.together for arm in state.arms.values()):
         return None

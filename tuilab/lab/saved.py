@@ -58,7 +58,7 @@ class SavedRuns:
     # Saving
 
     def record(self) -> RunRecorder:
-        """Save runs from now on, and import runs that finished after their lab had ended."""
+        """Start saving runs, and import runs that finished after their lab had ended."""
         if self._recorder is None:
             self._recorder = RunRecorder(self._state, self._say, self.store)
             self._mark()

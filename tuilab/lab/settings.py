@@ -245,8 +245,8 @@ def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ..
 def controls(
     settings: Settings, machine: Machine | None, known: Sequence[str] = (), crossover: Crossover | None = None
 ) -> tuple[Control, ...]:
-    """Return the sliders: one for each numeric parameter and each choice, and those for dtype, variant and
-    device that have several options.
+    """Return the sliders: one for each numeric parameter and each choice, and one each for dtype, variant and
+    device if there are several options.
 
     known: the other hosts. crossover: the crossover along the workload's axis.
     """

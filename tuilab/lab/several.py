@@ -344,7 +344,7 @@ class Lines:
             )
 
     def end(self) -> None:
-        """Write the rest of the output, which has no newline."""
+        """Write the last part of the output if it does not end with a newline."""
         if self._rest:
             self.add(b"\n")
 

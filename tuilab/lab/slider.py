@@ -108,8 +108,8 @@ class Control:
 
 
 def stops(parameter: Slidable) -> list[Value]:
-    """Return the stops for the arrow keys: every choice; or powers of two, steps of 1, 2 and 5, or even
-    steps, with both ends.
+    """Return the stops for the arrow keys: every choice; or powers of two, steps of 1, 2 and 5, or equal
+    steps. Both ends of the range are stops.
     """
     if isinstance(parameter, Choice):
         return list(parameter.options)
