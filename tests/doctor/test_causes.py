@@ -157,7 +157,7 @@ def test_cuda_wheel_never_installed(machine: Machine):
 
 
 def test_a_library_outside_the_search_path_of_tensorflow(machine: Machine):
-    """TensorFlow 2.21's own wheels are an example: its search path lacks libcusolver's folder."""
+    """This occurs with TensorFlow 2.21's own wheels: their search path lacks libcusolver's folder."""
     machine.healthy()
     machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
     why = "libcusolver.so.11: cannot open shared object file: No such file or directory"

@@ -161,8 +161,8 @@ def hidden_by_environment(f: Findings) -> Cause | None:
 # ---- the driver --------------------------------------------------------------------------------------------
 
 OLDEST_CUDA = 12_000
-"""CUDA 12 programs run on any driver that supports CUDA 12.0 (minor version compatibility), that is, from
-525.60 on.
+"""Oldest CUDA version that a driver must support. CUDA 12 programs run on any driver that supports CUDA 12.0
+(minor version compatibility), which is any version since 525.60.
 """
 
 ELSEWHERE = fixes.other_machine("a machine with an NVIDIA GPU")
@@ -213,7 +213,7 @@ def gpu_lost(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def container_lost_gpu(f: Findings) -> Cause | None:
-    """The device file exists, but the container's cgroup denies it since the host reloaded systemd."""
+    """The device file exists, but since a reload of systemd on the host, the cgroup denies access to it."""
     refused = f.kernel.failing("EPERM")
     unknown = "Unknown Error" in f.devices.error and bool(f.kernel.nodes) and f.init != 0
     if not f.container.kind or not (refused or unknown):

@@ -25,7 +25,7 @@ FIELDS = (
     *("pcie.link.width.current", "pcie.link.width.max"),
     *("compute_mode", "mig.mode.current", "ecc.errors.uncorrected.volatile.total"),
 )
-"""Fields of `nvidia-smi --query-gpu`; without units, in MiB, MHz, W and °C."""
+"""Fields of `nvidia-smi --query-gpu`. The values are in MiB, MHz, W and °C, without the name of the unit."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def wanted_by(packages: Packages) -> tuple[Wanted, ...]:
 
 
 FRAMEWORK = "libtensorflow_framework.so.2"
-"""TensorFlow's library that opens the others. Its search path decides where they are found."""
+"""TensorFlow's library that opens the CUDA libraries. Its search path decides where they are found."""
 
 
 @dataclass(frozen=True)

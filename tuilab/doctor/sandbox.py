@@ -34,7 +34,7 @@ def look(place: Place, until: float) -> Sandbox:
 
 
 def probe(found: Sandbox, unconfined: Libcuda) -> Probe:
-    """unconfined: libcuda's results outside the sandbox."""
+    """Describe the results of the sandbox test. unconfined: libcuda's results outside the sandbox."""
     if not found.version:
         text = "this kernel has no Landlock, so model files are opened without a sandbox (needs Linux 5.13)"
         return Probe(NAME, "warn", text)

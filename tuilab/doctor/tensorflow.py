@@ -69,7 +69,7 @@ def environment(place: Place) -> dict[str, str]:
 
 
 COMPILING_S = 120.0
-"""Extra seconds for the child while the driver compiles TensorFlow's kernels for this GPU."""
+"""Extra seconds that the child gets while the driver compiles TensorFlow's kernels for this GPU."""
 
 
 def look(place: Place, until: float, wait: Callable[[float], None] = lambda seconds: None) -> TensorFlow:

@@ -71,7 +71,9 @@ class TensorFlowLog:
         return self._found[kind][0].groups() if kind in self._found else ()
 
     def text(self, kind: str) -> str:
-        """Return the first message of that kind, from its characteristic words on; "" if there is none."""
+        """Return the first message of that kind without the text before its characteristic words; "" if there
+        is none.
+        """
         return self._found[kind][0][0] if kind in self._found else ""
 
     def unloaded(self) -> dict[str, str]:
