@@ -13,9 +13,9 @@ class Signature(msgspec.Struct, frozen=True, array_like=True):
     positional: int
     """Number of parameters that may be passed by position."""
     rest: bool = False
-    """True if it accepts further positional arguments (`*args`)."""
+    """True if the callable accepts further positional arguments (`*args`)."""
     any_keyword: bool = False
-    """True if it accepts further keyword arguments (`**kwargs`)."""
+    """True if the callable accepts further keyword arguments (`**kwargs`)."""
 
 
 class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -478,7 +478,7 @@ class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
 class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
     """An arm was profiled in a separate pass, usually after the run.
 
-    If there are several, the last one counts.
+    If an arm has several such events, the last one counts.
     """
 
     arm: str

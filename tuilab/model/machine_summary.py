@@ -48,7 +48,7 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     on_gpu: Best | None = None
     crossed: Crossed | None = None
     claims: str = ""
-    """A digest of the claims' texts, to detect changed claims."""
+    """A digest of the claims' wording, to detect changed claims."""
     verdicts: tuple[VerdictWord, ...] = ()
     disturbed: str = ""
     """Why the figures may be wrong, such as `busy host`; "" if the machine was quiet."""

@@ -104,14 +104,14 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     seconds.
     """
     stacks: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
-    """(stack, count) pairs. A stack is the user's lines, outermost first, from which the thread that runs the
-    steps ran an eager op.
+    """Eager ops run by the thread that runs the steps, as (stack, count) pairs. A stack lists the lines of
+    user code that led to the op, outermost first.
     """
     iterators: int = 0
     """Total number of dataset iterations started."""
     made: tuple[tuple[int, int], ...] = ()
-    """tf.functions that the program creates again for every call or every second call: number, and
-    how often.
+    """tf.functions that the program creates again for every call or every second call: the function's number,
+    and the number of times that it was created.
     """
     makers: tuple[tuple[str, int, str, int], ...] = ()
     """Samples of other threads in the user's code, in total: file, line, function, count."""

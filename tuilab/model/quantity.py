@@ -179,5 +179,7 @@ _FIGURE = re.compile(rf"\[[\d.,]+ [\d.,]+\]|(?:± )?\d[\d.,]*(?: (?:{_UNITS})(?!
 
 
 def keep_on_line(text: str) -> str:
-    """Replace spaces inside a figure with its unit, or inside an interval, to keep each on one line."""
+    """Replace the spaces between a figure and its unit, and inside an interval, by placeholders for
+    non-breaking spaces.
+    """
     return _FIGURE.sub(lambda figure: figure[0].replace(" ", HELD), text)

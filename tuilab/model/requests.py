@@ -53,8 +53,7 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     They get a short warm-up.
     """
     part: int = 0
-    """If some arms must not share a process: the index (from 0) of the group of arms that this process
-    measures.
+    """Index (from 0) of the group of arms that this process measures, if some arms must not share a process.
     """
     spool: str = ""
     """The folder to which the run's events are also written until the run is over; `~` for the measuring

@@ -55,7 +55,7 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
     badge: str
     """Precision and reasons in one line; "" if there is no doubt or no data yet."""
     of: str = ""
-    """What the intervals cover: `within this process and minute`, `over 5 processes, …`."""
+    """The variation that the intervals cover: `within this process and minute`, `over 5 processes, …`."""
     alike: str = ""
     """The range of medians from runs with the same settings on this machine, in a sentence; "" if there are
     too few runs.
@@ -333,7 +333,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     machines: dict[str, MachineLine] = {}
     """The machine of each host, keyed by the host name in the arms ("" for this host)."""
     environments: tuple[EnvironmentPair, ...] = ()
-    """Comparisons of the first environment with each of the others, if the run measured several."""
+    """Comparisons of the first environment with each other environment, if the run measured several."""
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
     bounds: tuple[GpuBound, ...] = ()

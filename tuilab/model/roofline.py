@@ -122,7 +122,7 @@ class MemoryRoof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Memory bandwidth for a working set."""
 
     working_set: int
-    """Bytes that the loop traverses repeatedly."""
+    """Bytes that the measuring loop traverses repeatedly."""
     bytes_per_s: float
     """The fastest of triad, copy and read, counted as in STREAM (no write-allocate)."""
 
@@ -210,9 +210,9 @@ class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
     flop: float | None
     bytes: float | None
     flop_per_s: float | None
-    """Achieved operations per second, from the median."""
+    """Achieved operations per second, computed from the median."""
     bytes_per_s: float | None
-    """Achieved bytes per second, from the minimum bytes of a call."""
+    """Achieved bytes per second, computed from the minimum bytes of a call."""
     roof: str
     """The roof, in words."""
     bound_s: float | None
@@ -266,7 +266,7 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     """Number of kernels that a call launches."""
     copies_s: float = 0.0
     host_s: float = 0.0
-    """Seconds that this host spends, regardless of the GPU."""
+    """Seconds that a call spends on this host, whatever the GPU."""
     stays_s: float = 0.0
     """Seconds that ops without a GPU kernel take, measured on this host's CPU."""
     stays: tuple[Stay, ...] = ()

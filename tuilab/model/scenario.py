@@ -1,4 +1,4 @@
-"""What a run measures: a workload with its parameters, the sweep axes, and the budget."""
+"""The subject of a run: a workload with its parameters, the sweep axes, and the budget."""
 
 import math
 from typing import Literal
@@ -146,8 +146,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 IMPORT_S = 4.0
 """Estimated import time in a fresh worker, until one has been measured on this machine."""
 AROUND_S = 1.0
-"""Estimated seconds per arm outside rounds in the first process (first calls, placement, phases), from the
-presets on two cores.
+"""Estimated seconds per arm outside rounds in the first process (first calls, placement, phases), measured
+with the presets on two cores.
 """
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
 """Minimum seconds of a block. Longer blocks average over more calls and waste less time between blocks."""

@@ -152,7 +152,7 @@ def text_of(argument: Argument) -> str:
 def checked(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
     """Return the arguments with all sizes filled in.
 
-    Raises InputError if a name has two different sizes or none.
+    Raises InputError if a name has two different sizes or no size.
     """
     sizes: dict[str, int] = {}
     for argument in arguments:

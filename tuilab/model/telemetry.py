@@ -57,7 +57,7 @@ class GpuAccess(msgspec.Struct, frozen=True, kw_only=True):
     """Who may use a GPU, and its memory errors."""
 
     compute_mode: str = ""
-    """As in nvidia-smi, such as `Exclusive_Process`; empty if not reported."""
+    """The compute mode as named by nvidia-smi, such as `Exclusive_Process`; empty if not reported."""
     mig: bool | None = None
     """True if the GPU is divided into MIG instances."""
     memory_errors: int | None = None
