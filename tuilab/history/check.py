@@ -24,7 +24,7 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BUDGET, Scenario
 
 BUSY_S = 2.0
-"""Seconds that a check waits until another program releases its lock."""
+"""Maximum seconds that a check waits for another program to release its lock."""
 HEADER = 100
 """Bytes in the header of a database (sqlite.org/fileformat2.html)."""
 MOST_UNREADABLE = 10_000

@@ -17,9 +17,9 @@ from tuilab.model import held
 from tuilab.model.errors import InputError
 
 OPEN_BUSY_S = 1.0
-"""Seconds that opening a history waits until another program releases its lock."""
+"""Maximum seconds that opening a history waits for another program to release its lock."""
 COPY_BUSY_S = 5.0
-"""Seconds that a copy waits until another program releases its lock."""
+"""Maximum seconds that a copy waits for another program to release its lock."""
 Mode = Literal["rwc", "rw", "ro", "immutable"]
 """rwc: create the file if it is missing. immutable: read without locks."""
 

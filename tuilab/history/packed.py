@@ -22,10 +22,10 @@ from tuilab.model.rounds import CellRounds, Rounds
 FORM = 1
 """Version of the format, stored in the first byte of a piece."""
 MOST = 2**22
-"""Maximum number of blocks or rounds in a piece; each takes at least 30 bytes as a line."""
+"""Maximum number of blocks or rounds in a piece. Each would take at least 30 bytes in a line of JSON."""
 MOST_CELLS = 2**16
 MOST_BYTES = 2**28
-"""Maximum size after decompression: 64 bytes for each block of a piece."""
+"""Maximum size in bytes of a decompressed piece: 64 bytes for each of its blocks."""
 
 _MOST = 2**63 - 1
 _ROUND = b'"type":"round"'

@@ -31,8 +31,8 @@ from tuilab.model.sanitize import sanitize, sanitize_block, sanitize_line
 from tuilab.model.scenario import Scenario
 
 BUSY_S = 0.05
-"""Seconds that a call waits until another program releases its lock. Short, because the screen waits
-meanwhile.
+"""Maximum seconds that a call waits for another program to release its lock. It is short, because the screen
+waits meanwhile.
 """
 UNDO_DAYS = 7.0
 STAGED = 1.0
@@ -286,7 +286,7 @@ class Runs:
         self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
 
     def result(self, run: str, of: str) -> bytes | None:
-        """Return the saved result of a run; None if there is none, or if the other data has changed."""
+        """Return the saved result of a run; None if there is none, or if it was saved with another `of`."""
         query = "SELECT result FROM results WHERE run = ? AND of = ?"
         row = self.connection.execute(query, (run, of)).fetchone()
         try:
@@ -504,9 +504,9 @@ class Runs:
         return self.connection.execute(query, (run,)).rowcount > 0
 
     def prune_candidates(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Return the runs older than `days`, and then the oldest of the others until at most `size` bytes
-        remain. Pinned and running runs are kept, but count toward the remaining size. Raises ValueError if
-        `days` or `size` is negative or not a number.
+        """Return the runs older than `days`, and then the oldest remaining runs until at most `size` bytes
+        are left. Pinned and running runs are kept, but count toward these bytes. Raises ValueError if `days`
+        or `size` is negative or not a number.
         """
         if not (days is None or 0 <= days < inf) or not (size is None or size >= 0):
             raise ValueError(f"{days} days, {size} bytes")

@@ -31,9 +31,10 @@ def condition(
 ) -> tuple[str, list[str]]:
     """Return SQL and values for runs that are not deleted and match every word of `search`.
 
-    A word matches a run's texts or tags; `#word` and `tag:word` match a tag; `machine:word` and the other
-    `PLACES` match the given fields, or every run while nothing follows the colon. indexed: use the index
-    (`history.schema`). titles: preset titles by preset name; a run also matches by the title of its preset.
+    A word matches a run's text fields or tags; `#word` and `tag:word` match a tag; `machine:word` and the
+    other `PLACES` match the given fields, or every run while nothing follows the colon. indexed: use the
+    index (`history.schema`). titles: preset titles by preset name; the title of a run's preset is searched as
+    well.
     """
     parts, values, terms = [], [], []
     for word in dict.fromkeys(sanitize_line(search, LONGEST).split()):
