@@ -77,7 +77,7 @@ share = st.floats(0, 1)
 def test_two_lines_cross_within_the_bounds_set_by_two_ratios(
     p: float, q: float, below: float, above: float
 ) -> None:
-    # Both arms cost 1 at size 10,000, of which the shares p and q grow with the size.
+    # Both arms cost 1 at size 10,000. The shares p and q of that cost grow with the size.
     assume(abs(p - q) > 1e-3)
     low, high = int(10_000 / below), math.ceil(10_000 * above)
     ratios = [math.log((1 - p + p * x / 10_000) / (1 - q + q * x / 10_000)) for x in (low, high)]

@@ -1,4 +1,4 @@
-"""A crossover is reported only if the new leader stays ahead, not because of noise.
+"""A crossover is reported only if the new leader stays ahead. Noise alone causes no report.
 
 Uses seeded, simulated sweeps whose true crossover is known.
 """

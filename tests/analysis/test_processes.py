@@ -49,8 +49,8 @@ def test_the_interval_of_three_processes_covers_further_processes(between: float
 
 
 def forked(zygotes: list[int], own: dict[int, float], noise: float, seed: int) -> ArmSamples:
-    """Return an arm's samples: first of a fresh process, then of forks of zygotes that each have their own
-    speed.
+    """Return an arm's samples: first from a fresh process, then from forks of zygotes. Each zygote has its
+    own speed.
     """
     draw = random.Random(seed)
     paces = [math.exp(own.get(zygote, 0.0) + draw.gauss(0, noise)) for zygote in (-1, *zygotes)]

@@ -1,4 +1,4 @@
-"""For a busy host, the answer labels two speeds: measured and undisturbed."""
+"""For a busy host, the answer states two speeds, labeled as measured and undisturbed."""
 
 import random
 

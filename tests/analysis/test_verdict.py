@@ -335,7 +335,7 @@ def test_a_missing_crossing_refutes_only_the_measured_range() -> None:
     short = swept(reach=3)
     assert verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=300, high=4_000), short)[0] == "refuted"
     assert verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=300, high=9_000), short)[0] == "undecided"
-    # The CPU is faster from the smallest size on.
+    # The CPU is faster even at the smallest size.
     assert verdict(Crosses(a=ON_CPU, b=ON_GPU, axis="samples", low=300, high=900), short)[0] == "refuted"
     assert verdict(Crosses(a=ON_CPU, b=ON_GPU, axis="samples", low=1, high=900), short)[0] == "undecided"
 

@@ -89,7 +89,7 @@ def of_profile(
 
 
 def _drop_interrupted(calls: Sequence[Mapping[str, float]], plain_s: float) -> list[Mapping[str, float]]:
-    """Return the calls without those that another program interrupted.
+    """Return the calls that no other program interrupted.
 
     Drops calls that took more than twice the median, provided that the other calls still average at least the
     length of an unprofiled call. Otherwise the long calls are normal, such as regular waits for input, and

@@ -56,7 +56,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
     parts = [_ending(state)]
     if arms:
         parts.append(_traced_anew(state, arms, point))
-        # If a sweep has a second axis, describe the first series only; the result contains the others.
+        # If a sweep has a second axis, describe only the first series; the result contains all series.
         parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
         lone = arms[0] if len(arms) == 1 else None
         span = _span(state, point, lone) if not crossed else ""

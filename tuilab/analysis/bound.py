@@ -44,7 +44,9 @@ from tuilab.model.run import ArmState, RunState
 ALMOST = 1.05
 """A bound of at most this multiple of a measured time counts as equal to that time."""
 START_MATTERS_S = 10e-3
-"""Seconds. TensorFlow's launch cost (hundreds of µs on a slow host) is negligible in longer bounds."""
+"""Length in seconds of a bound above which TensorFlow's launch cost (hundreds of µs on a slow host) is
+negligible.
+"""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ from tuilab.model.run import ArmState, RunState
 from tuilab.model.scenario import Axis
 
 LEAST = 1.005
-"""A smaller ratio prints as 1.00×, so it is not reported as slower, even if it is certain."""
+"""A smaller ratio prints as 1.00×, so its arm is not reported as slower, even if the difference is certain.
+"""
 LOOK = 3
 """Minimum number of warm-up calls before a provisional time is shown. The first counted round replaces it."""
 
@@ -56,8 +57,8 @@ class Ranking:
 def ranked(arms: list[ArmState], point: int) -> Ranking:
     """Rank the arms, which must be sorted by median."""
     known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
-    # As soon as one arm can be compared with the fastest, list the arms that cannot be compared yet
-    # separately.
+    # Once one arm can be compared with the fastest, list the arms that cannot be compared yet in a separate
+    # group.
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
     arms = [arm for arm in arms if arm not in short_of]
     tied, wild = _split_tied(arms, point)

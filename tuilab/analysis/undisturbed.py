@@ -28,8 +28,8 @@ activity. Processes differ by a few percent.
 LEAST = 20
 """Minimum number of undisturbed samples. With fewer, the interval of the median is too wide to compare."""
 SOME = 0.9
-"""If more than this share of the samples are undisturbed, they are not compared with all samples, because the
-two would hardly differ.
+"""Maximum share of undisturbed samples for a comparison with all samples. Above it, the two medians would
+hardly differ.
 """
 
 
