@@ -49,7 +49,9 @@ def users(path: Path) -> int:
 
 
 def is_held(path: Path) -> bool:
-    """Return True if the path is a database that this process has open, or one of its companion files."""
+    """Return True if the path is a database that this process has open, or a companion file of such a
+    database.
+    """
     if not _held:
         return False
     name = os.fspath(path)

@@ -232,7 +232,7 @@ class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     b: str
     """An arm's id."""
     at: float | None
-    """The crossover; None unless `status` is `found` or `several` (the first one is given)."""
+    """The crossover (the first, if `status` is `several`); None unless `status` is `found` or `several`."""
     ci95: tuple[float, float] | None
     """The 95% interval of `at`."""
     status: CrossoverStatus
