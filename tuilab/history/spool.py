@@ -232,7 +232,7 @@ def _has_lab(hello: e.Hello, pid: int) -> bool:
 def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Found:
     """Wait until the stopped workers in `before` have ended, then import their runs.
 
-    Kills a worker that has ignored the stop for half of the time.
+    Kills a worker that has ignored the stop for half of `limit_s`.
     """
     begun, killed = time.monotonic(), False
     while True:
