@@ -1,4 +1,4 @@
-"""The cost of a copy follows from timings."""
+"""The cost of a copy is fitted to its times at several sizes."""
 
 import math
 import random
