@@ -117,7 +117,7 @@ GAPS = {("003", 3): "reads a counter"}
 
 @pytest.fixture(scope="module", params=FILES)
 def reports(request):
-    """Return the reports by number, on our documents or on the original articles."""
+    """Return the reports by document number: on our documents, or on the original articles."""
     if len(FILES[request.param]) != 5:
         pytest.skip(f"the five documents are not in {THEIRS.name}/")
     return {file.name[:3]: report_of(file) for file in FILES[request.param]}
@@ -159,7 +159,8 @@ def equal(made: Preset, wanted: Preset) -> bool:
     """Return True if `made`, from the document, matches the shipped preset `wanted`.
 
     They must have the same workload. Each parameter of `wanted` must equal the document's value or have a
-    slider mark at it, because a shipped preset may start at a smaller size. It may set further parameters.
+    slider mark at that value, because a shipped preset may start at a smaller size. It may set further
+    parameters.
     """
     if made.workload != wanted.workload:
         return False

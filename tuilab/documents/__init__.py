@@ -3,11 +3,14 @@
 reading/      turns bytes into a document (script, notebook, Markdown) with code and prose
 interpreter/  works out symbolically what the code would do: a trace of events in order
 api/          the public names of TensorFlow, version by version
-facts.py, example.py   one piece of code, its part of the trace, and facts about the whole document
+facts.py      facts about the whole document
+example.py    one piece of code, its part of the trace, and the facts
+judge/        decides which work each timed region measures
 rules/        mistakes that make a measurement wrong, and the comments that suppress them
 recognise/    the workloads that an example measures
 presets/      those workloads as presets, with the claims of the prose
-examine.py, report.py  runs all of these steps, and the result
+examine.py    runs all of these steps
+report.py     the result of these steps
 checker/      the rest of `tuilab check`: many files, settings, baseline, formats, `--fix`
 
 `python -m tuilab.documents FILE` prints a document's trace line by line.

@@ -156,7 +156,7 @@ class Example:
         return bool(set(found) & OTHERS)
 
     def own(self, *kinds: str) -> Iterator[TraceEvent]:
-        """Yield the example's own events of these kinds."""
+        """Yield the example's events of these kinds."""
         return (e for e in self.events if e.kind in kinds)
 
 

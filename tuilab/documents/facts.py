@@ -215,7 +215,9 @@ class Facts:
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
 
     def is_session_kept(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the document creates the run's session and passes it to no unknown call before."""
+        """Return True if the document creates the run's session and passes it to no unknown call before the
+        given event.
+        """
         session = work.arguments.get("session")
         return id(session) in self._built and self._opaque_touched.get(id(session), before) >= before
 
@@ -246,7 +248,9 @@ class Facts:
 
     @cached_property
     def _events_by_subject(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]]:
-        """The events in order, by subject, device and dtype."""
+        """Indices of the events for which `is_subject` is true, in order, by subject, and then by devices and
+        dtype.
+        """
         found: dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]] = {}
         for event in self._trace.events:
             if is_subject(event):

@@ -29,11 +29,11 @@ class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     """Number of the example, from 1."""
     heading: str
-    """The heading above it; "" if none."""
+    """The heading above the example; "" if none."""
     line: int
-    """Line number of its first line of code, from 1."""
+    """Line number of the example's first line of code, from 1."""
     last_line: int
-    """Line number of its last line of code."""
+    """Line number of the example's last line of code."""
     findings: tuple[Finding, ...] = ()
     """The findings, by line."""
     presets: tuple[Preset, ...] = ()

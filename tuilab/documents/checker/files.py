@@ -53,7 +53,7 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def collapsed(self) -> tuple[Finding, ...]:
-        """The findings, with repeated ones collapsed into the first."""
+        """The findings, with repetitions merged into the first occurrence."""
         return collapsed(self.findings)
 
 

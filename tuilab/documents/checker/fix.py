@@ -21,7 +21,9 @@ from tuilab.model.sanitize import sanitize_line
 
 @dataclass(frozen=True)
 class Edit:
-    """Replaces the text between two columns of a line (from 0; `end` is exclusive) with `new`."""
+    """Replaces a line's text from column `start` to column `end` (exclusive; columns count from 0) with
+    `new`.
+    """
 
     line: int
     start: int

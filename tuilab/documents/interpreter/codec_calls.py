@@ -42,7 +42,7 @@ def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("os.path.join", "posixpath.join")
 def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Join the parts of a path. The result is known only if all parts are."""
+    """Join the parts of a path. The result is known only if all parts are known."""
     parts = list(args.values.values())
     interpreter.event("python", name, args.line)
     if args.open:

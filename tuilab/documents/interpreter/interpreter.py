@@ -331,7 +331,8 @@ class Interpreter:
         self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0, written))
 
     def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
-        """Record an argument or key that the callee does not accept. more: `at` and `replace` of the record.
+        """Record an argument or key that the callee does not accept. more: the fields `at` and `replace` of
+        the record.
 
         Nothing is recorded if the code catches the resulting error, because the error is then intended.
         """

@@ -253,7 +253,7 @@ def method(
 ) -> Value:
     """Evaluate a method of a model, which may be an object of a subclass in the document."""
     assumed = isinstance(model, Model) and model.assumed
-    # An object that is a model only by its name may not be one, so its arguments are not checked against
+    # An object with the name of a model may be something else, so its arguments are not checked against
     # Keras.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
     if isinstance(model, Model) and not assumed:

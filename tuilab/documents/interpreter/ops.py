@@ -42,7 +42,7 @@ _SUBJECT = words("input_tensor input tensor x a value image images signals signa
 
 
 def subject(args: Arguments) -> Value:
-    """Return a function's main argument, which libraries give different names."""
+    """Return a function's main argument. The argument's name depends on the library."""
     return next((args.values[name] for name in _SUBJECT if name in args.values), NONE)
 
 

@@ -83,7 +83,7 @@ def _check(
 ) -> None:
     """Record TensorFlow operands whose dtypes or shapes do not match.
 
-    sides: the two matrices of a product; None for an element-wise operation.
+    sides: shapes of the two matrices of a matrix product; None for an element-wise operation.
     """
     _check_number(interpreter, name, values, line)
     pair = [v for v in values[:2] if isinstance(v, Tensor)]
@@ -268,8 +268,8 @@ def matmul(
 
 
 def matrix(arguments: dict[str, Value], side: str) -> Shape | None:
-    """Return the shape of the operand `a` or `b` of a product, transposed if requested; None if it is not a
-    matrix.
+    """Return the shape of the operand `a` or `b` of a matrix product, transposed if requested; None if it is
+    not a matrix.
     """
     value = arguments.get(side)
     shape = value.shape if isinstance(value, Tensor) else None

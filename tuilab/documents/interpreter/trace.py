@@ -74,8 +74,8 @@ class DeviceScope:
 
 @dataclass(eq=False)
 class Traced:
-    """A function whose Python code runs only during tracing, with the call that traces it and the traced
-    arguments.
+    """A function whose Python code runs only during tracing. Also contains the call that traces it, and the
+    traced arguments.
     """
 
     by: str

@@ -104,7 +104,8 @@ def times_functions(name: str) -> bool:
     return root.partition(".")[0] not in ("pytest", "threading", "sched") and bool(_TIMES.match(word or name))
 
 
-# Actions of unknown functions other than computing with TensorFlow, each with patterns of names.
+# Patterns of function names, by the action that they suggest. Computing with TensorFlow is not among the
+# actions.
 _DOES = {
     "a picture is taken from a camera": r"VideoCapture|camera|webcam",
     "an image is read": r"imread|(?:load|read|open)(?:_(?:img|image)|Im(?:g|age))s?|read_file"
@@ -188,7 +189,7 @@ _ON_TENSORFLOW = frozenset(
 def computes(name: str) -> bool:
     """Return True if an unknown call's name suggests that it runs a model."""
     word = _last_word(name)
-    # A capitalised name is usually a class, so the call only creates an object. If the owner is capitalised
+    # A capitalized name is usually a class, so the call only creates an object. If the owner is capitalized
     # too, the name is a method of a class.
     made = word[:1].isupper() and not callee(name).rpartition(".")[0].rpartition(".")[2][:1].isupper()
     if not runs_tensorflow(name) or _SETS_UP.match(word) or made or word in _GIVES:

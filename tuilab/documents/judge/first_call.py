@@ -209,8 +209,8 @@ def main_work(events: list[TraceEvent]) -> TraceEvent | None:
         events = [event for event in events if event.name == "sess.run"] or events
     unclear = any(may_run(event) for event in events)
     for kind in ("graph", "train", "op", "host-op", "create"):
-        # An op may have run earlier while the region's unknown call has not, so an op alone does not prove a
-        # warm-up.
+        # An op that ran earlier does not prove a warm-up if the region also contains an unknown call, which
+        # may not have run.
         found = [e for e in events if e.kind == kind and is_subject(e)]
         if kind in ("op", "create") and unclear:
             found = [e for e in found if e.name in (SAVED, "tf.keras.Model")]

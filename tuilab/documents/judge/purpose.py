@@ -1,4 +1,4 @@
-"""Determines why code takes a timing: for a comparison, or only for a log."""
+"""Determines the purpose of a timing: a comparison, or only a log."""
 
 import re
 from collections import Counter

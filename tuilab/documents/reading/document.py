@@ -21,9 +21,9 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     """Number of the example, from 1."""
     heading: str
-    """The heading above it; "" if none."""
+    """The heading above the example; "" if none."""
     line: int
-    """Line number of its first line of code, from 1."""
+    """Line number of the example's first line of code, from 1."""
     code: str
     """The code without its common indentation."""
     before: tuple[Passage, ...] = ()

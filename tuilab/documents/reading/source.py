@@ -97,7 +97,7 @@ def _limit_code(document: Document) -> Document:
 
 
 def _cut(code: str, room: int) -> str:
-    """Return as many whole statements from the start as fit into that many characters.
+    """Return as many whole statements from the start as fit into `room` characters.
 
     Statements are separated at unindented lines.
     """

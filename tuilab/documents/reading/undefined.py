@@ -8,7 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-# Built-in names of Python 2: code that uses them fails for another reason first.
+# Built-in names of Python 2: code that uses them fails earlier for another reason.
 _OLD = ("xrange", "unicode", "raw_input", "basestring", "long", "reduce", "unichr", "file", "execfile", "cmp")
 # Names that a notebook's kernel or platform provides.
 _KERNEL = ("display", "exit", "quit", "In", "Out", "spark", "sc", "sqlContext", "dbutils")

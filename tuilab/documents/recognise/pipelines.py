@@ -289,7 +289,7 @@ def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> It
 
 def _filters(example: Example, model: Value | None, line: int) -> tuple[int | None, list[Gap]]:
     """Return the number of filters in the model's first convolution, the only parameter of the workload's
-    model, and a gap if the model differs from the workload's.
+    model, and a gap if the model differs from the workload's model.
     """
     layers = [v for v in model.layers if isinstance(v, Layer)] if isinstance(model, Model) else []
     if isinstance(model, Instance):

@@ -107,9 +107,9 @@ def _why(event: TraceEvent, tensor: Tensor | None) -> str:
 
 
 def readouts(example: Example) -> Iterator[Result]:
-    """Find code that queries devices and their memory.
+    """Yield a gap for each query of devices or their memory.
 
-    Such code needs no preset, because other views of the lab show the same data.
+    A query needs no preset, because other views of the lab show the same data.
     """
     for event in example.own("config"):
         if event.name.endswith(("get_memory_info", "get_memory_usage")):

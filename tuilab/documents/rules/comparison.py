@@ -131,7 +131,9 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
 
 
 def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]) -> str:
-    """Return the dtypes if the same function of NumPy and TensorFlow is timed in different precisions."""
+    """Return the dtypes if NumPy and TensorFlow compute the same timed function in different precisions; else
+    "".
+    """
     for host, op in ((one, other), (other, one)):
         numpy = {_function(e): _input_dtype(e) for e in host if e.kind == "host-op"}
         for event in (_node(example, e) for e in op if e.kind in ("op", "graph")):
@@ -149,7 +151,7 @@ def _node(example: Example, event: TraceEvent) -> TraceEvent:
 
 
 def _function(event: TraceEvent) -> str:
-    """Return the function that is computed, under a name that NumPy and TensorFlow share."""
+    """Return the name of the computed function, in a form that NumPy and TensorFlow share."""
     word = event.name.rpartition(".")[2]
     return _ALIKE.get(word, word)
 
@@ -161,7 +163,7 @@ _UNLIKE = ({"float64", "float32"}, {"complex128", "complex64"}, {"float64", "com
 
 
 def _input_dtype(event: TraceEvent) -> str:
-    """Return the dtype of an event's first input; "" if unknown."""
+    """Return the common dtype of an event's inputs; "" if their dtypes differ or are unknown."""
     found = {tensor.dtype or "" for tensor in inputs(event)}
     return found.pop() if len(found) == 1 else ""
 
@@ -288,7 +290,7 @@ def _above(example: Example, region: Region) -> str:
 
 
 def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
-    """Return the work of a region, with its inputs and device, and how often each occurs.
+    """Return how often each kind of work occurs in a region. A kind includes the inputs and the device.
 
     Models, graphs and pipelines are compared by identity, tensors by shape and dtype. Empty if the region
     contains no work.

@@ -549,7 +549,9 @@ def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> 
 
 
 def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
-    """Return the function that, by its name, tests the model within a timed training iteration."""
+    """Return an event in which a function, judging by its name, tests the model within a timed training
+    iteration.
+    """
     place = timing.begins
     tests: list[TraceEvent] = []
     trained = False
