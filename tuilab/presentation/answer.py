@@ -28,7 +28,6 @@ class Said:
     """The content of the answer panel."""
 
     sentence: str
-    """The answer."""
     detail: str = ""
     """Muted text below the answer."""
     verdict: VerdictWord | None = None
@@ -123,7 +122,7 @@ MOVED = "Changed: {}. The preset's description:"
 
 
 def claimant(settings: Settings) -> str:
-    """Return the lead-in of a claim: its source and, if the values have changed, its settings."""
+    """Return the words that introduce a claim: its source and the settings that the user changed, if any."""
     whose = "The document claims" if settings.preset.source else "The preset claims"
     return f"{whose} (but you set {settings.moved}):" if settings.moved else f"{whose}:"
 

@@ -50,7 +50,7 @@ OPENER = "tiny-ops"
 """The demo's first preset: its effect is large on every machine."""
 MOST = 6
 SWEPT = (Crosses, ShareGrows, SamePlacement)
-"""Kinds of claims that only a sweep decides, which takes too long for a demo."""
+"""Kinds of claims that only a sweep can decide. A sweep takes too long for a demo."""
 TIMED = (Faster, WaitsForInput, PhaseShare)
 """Kinds of claims about times, which are more interesting than a missing kernel."""
 
@@ -92,7 +92,7 @@ class Demo:
     at: int = 0
     """Index of the current step."""
     stage: Stage = "guess"
-    """What the demo is waiting for."""
+    """The current stage of the step."""
     guess: str = ""
     """The guess; "" for none."""
     verdict: Verdict | None = None
@@ -189,11 +189,11 @@ def tour(
     machine: Machine | None = None,
     known: Mapping[str, VerdictWord] | None = None,
 ) -> list[Preset]:
-    """Choose claims that this machine can decide. Takes one from each document in turn, claims about times
-    first.
+    """Choose presets with a claim that this machine can decide. Takes one from each document in turn, claims
+    about times first.
 
     known: verdicts of earlier runs on this machine. machine: None while unknown, which counts as a machine
-    without a GPU. If no claim can be decided, choose the first of each document.
+    without a GPU. If no claim can be decided, choose the first preset of each document.
     """
     known, every = known or {}, [preset for preset in presets if preset.claims]
     able = [p for p in every if decidable(p, machine, known.get(p.name))]
@@ -310,7 +310,9 @@ def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
 
 
 def outcome(demo: Demo) -> str:
-    """Return `You said: it holds. Confirmed: CPU graph is 1.3× as fast as GPU graph. Right; 3 of 4.`"""
+    """Describe the outcome: `You said: it holds. Confirmed: CPU graph is 1.3× as fast as GPU graph. Right; 3
+    of 4.`
+    """
     if demo.verdict is None:
         return "Nothing could be measured here; the answer below gives the reason."
     words = verdict_words(demo.verdict.verdict, demo.verdict.emulated)

@@ -38,13 +38,13 @@ class DeviceReadings:
 
     family: Literal["CPU", "GPU"]
     name: str
-    """`host` or `GPU:0`."""
+    """Name of the device: `host` or `GPU:0`."""
     title: str
     """A description such as `96 logical CPUs`, or the GPU's name; "" if unknown."""
     figures: tuple[Reading, ...]
     """The readings. Expected readings that are missing are marked as unknown."""
     processes: tuple[str, ...] = ()
-    """Processes that use its memory, a header followed by a line for each, largest first."""
+    """A header, and a line for each process that uses the device's memory, largest first."""
 
 
 def devices(sample: DeviceSample) -> tuple[DeviceReadings, ...]:
@@ -164,12 +164,12 @@ def _join_reading(
 
 
 def percent(share: float | None) -> str:
-    """Return `38%`, or a note that the share is unknown."""
+    """Return a percentage such as `38%`, or a note that the share is unknown."""
     return UNKNOWN if share is None else f"{100 * share:.0f}%"
 
 
 def link_words(link: Link) -> str:
-    """Return `PCIe 1 ×16 now, up to 5 ×16`; nothing if unknown."""
+    """Describe a PCIe link, such as `PCIe 1 ×16 now, up to 5 ×16`; "" if it is unknown."""
     if link.generation is None or link.width is None:
         return ""
     now = f"PCIe {link.generation} ×{link.width}"

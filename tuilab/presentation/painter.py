@@ -13,7 +13,8 @@ from tuilab.lab.lab import Lab
 from tuilab.model.events import Event
 
 STEPS = ((4.0, 0.25), (12.0, 0.5), (30.0, 1.0), (float("inf"), 2.0))
-"""Minimum seconds between paints, by the time in seconds since the run's first round."""
+"""Pairs of seconds: a time since the run's first round, and the minimum interval between paints until then.
+"""
 MOST_SHARE = 0.2
 """Maximum share of a run's time spent on drawing: summarizing a very long run takes a while."""
 BYTES_S = 14_000.0
@@ -31,7 +32,7 @@ SUMMED = Change.RUN | Change.REPORT
 WAITED_FOR = Change.SETTINGS | Change.OVER | Change.FIRST | Change.LOOK
 
 Draw = Callable[[Change, Callable[[], None]], None]
-"""Draws a change and calls back when it is on the terminal."""
+"""A function that draws a change, and calls back when the change is on the terminal."""
 
 
 class Pacing:

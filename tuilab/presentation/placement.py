@@ -33,7 +33,7 @@ class Group:
     """True if none of the ops ran on the requested device."""
 
     def __str__(self) -> str:
-        """`4,002 ops on CPU:0: no GPU is visible`."""
+        """Describe the group, such as `4,002 ops on CPU:0: no GPU is visible`."""
         program = self.ops == (XLA_PROGRAM,)
         one, more, joint = (XLA_PROGRAM, f"{XLA_PROGRAM}s", "on") if program else KINDS[self.kind]
         where = f"{joint} {self.device}" if self.device else "folded"
@@ -51,7 +51,7 @@ class Group:
 
 @dataclass(frozen=True)
 class LayerGroup:
-    """The rows of one layer in a model, over all arms with layer names."""
+    """The rows of one layer in a model, over all arms that report layer names."""
 
     layer: str
     devices: tuple[tuple[str, int], ...]
@@ -60,7 +60,7 @@ class LayerGroup:
     """The ops, most frequent first."""
 
     def __str__(self) -> str:
-        """`encoder/attention: 40 ops on GPU:0, 2 ops on CPU:0`."""
+        """Describe the layer, such as `encoder/attention: 40 ops on GPU:0, 2 ops on CPU:0`."""
         where = [f"{plural(count, 'op')} on {device}" for device, count in self.devices]
         return f"{self.layer}: " + ", ".join(where)
 
@@ -178,7 +178,9 @@ class PlacementRows(Sequence[PlacementRow]):
         return max(at.values(), key=Counter.total, default=Counter())
 
     def __str__(self) -> str:
-        """`Placement of 2 arms: 48 ops, 2 copies, 76 folded`. The counts are totals over all arms."""
+        """Describe the placement, such as `Placement of 2 arms: 48 ops, 2 copies, 76 folded`. The counts are
+        totals over all arms.
+        """
         counts, words = self.counts(), {**KINDS, "folded": ("folded", "folded")}
         parts = [
             f"{counts[kind]:,} {one if counts[kind] == 1 else more}"

@@ -54,7 +54,7 @@ def listed_notes(page: Page) -> str:
 
 
 def step(page: Page) -> str:
-    """Return `a Keras step takes 95.0 ms [93.2 97.1], 1,234 seen`."""
+    """Describe the step time, such as `a Keras step takes 95.0 ms [93.2 97.1], 1,234 seen`."""
     steps = page.steps
     if steps.median_s is None:
         return f"{plural(steps.n, 'step')} seen"
@@ -107,7 +107,7 @@ def selects(finding: Bottleneck, *, tries: bool, running: bool) -> str:
 
 
 def beside(preset: str) -> str:
-    """Describe the preset that a finding opened, for the screen of its run."""
+    """Explain the relation between the program and the preset that a finding opened."""
     return f"{preset} is a preset with the same problem as your program. It does not run your step."
 
 

@@ -72,7 +72,7 @@ class RunList(Sequence[Entry]):
 
     @property
     def wants(self) -> bool:
-        """True if there is something to read."""
+        """True if a search, page or summary must be read."""
         return self._next() is not None
 
     async def read_next(self) -> int | None:
@@ -132,7 +132,7 @@ class RunList(Sequence[Entry]):
 
 
 def name(entry: Entry) -> str:
-    """Return `stft-small`, or `stft-small by samples` for a sweep."""
+    """Return the run's name, such as `stft-small`, or `stft-small by samples` for a sweep."""
     return f"{entry.name} by {entry.brief.swept}" if entry.brief and entry.brief.swept else entry.name
 
 
@@ -175,8 +175,8 @@ def against(entry: Entry) -> str:
 
 
 def lead(entry: Entry) -> str:
-    """Return the ratio of the next arm's time to the fastest; `≈ 1×` if the times are equal, `≈` if noise
-    hides the difference.
+    """Return the ratio of the compared arm's time to the fastest arm's time; `≈ 1×` if the times are equal,
+    `≈` if noise hides the difference.
     """
     brief = entry.brief
     if brief is None or brief.ratio is None:
@@ -214,6 +214,6 @@ def sentence(entry: Entry) -> str:
 
 
 def _estimate(brief: Brief) -> RatioEstimate:
-    """Return the ratio of the next arm's time to the fastest arm's."""
+    """Return the ratio of the compared arm's time to the fastest arm's time."""
     assert brief.ratio is not None
     return RatioEstimate(brief.ratio, brief.low, brief.high, brief.rounds)

@@ -30,7 +30,7 @@ class Status:
     text: str
     """The state in a few words."""
     stop: bool = False
-    """Whether there is something to stop."""
+    """Whether the user can stop the activity."""
     share: float | None = None
     """The finished share, from 0 to 1; None if unknown."""
     short: str = ""
@@ -282,7 +282,7 @@ def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[floa
 
 def _estimate_growth(state: RunState, arm: ArmState, left: Sequence[int]) -> tuple[float, list[float]]:
     """Return the exponent with which the work of a call grows (the maximum if unknown), and the minimum
-    seconds at each remaining size by the machine's roofs.
+    seconds at each remaining size according to the machine's roofs.
 
     Work is assumed to keep growing as it did up to the current size; the work at that size is known before
     any call.
@@ -298,7 +298,9 @@ def _estimate_growth(state: RunState, arm: ArmState, left: Sequence[int]) -> tup
 
 
 def _power(state: RunState, at: Sequence[int], values: Sequence[float]) -> float:
-    """Return the exponent of growth between the last two sizes, from 0 to the maximum."""
+    """Return the exponent with which `values` grow between the last two sizes, limited to the range from 0 to
+    MOST_POWER.
+    """
     before, after = (_extent(state, index) for index in at[-2:])
     if not 0 < before < after:
         return 0.0
@@ -325,7 +327,7 @@ def share_done(state: RunState) -> float | None:
 
 
 def progress_text(progress: Progress, state: RunState) -> str:
-    """Return `warming up, 0.4 of 1.0 s · CPU graph`."""
+    """Describe the progress, such as `warming up, 0.4 of 1.0 s · CPU graph`."""
     text = progress.stage
     if progress.total:
         if progress.unit == "s":

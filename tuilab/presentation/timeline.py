@@ -43,7 +43,9 @@ class Profiling:
 
     @property
     def account(self) -> Account | None:
-        """The phases of a call of the selected arm, as the run measured them; None if it did not."""
+        """The phases of a call of the selected arm, as the run measured them; None if the run did not measure
+        them.
+        """
         result = self._lab.state.result()
         return next((arm.account for arm in result.arms if arm.id == self.arm), None) if result else None
 
@@ -143,7 +145,8 @@ class Profiling:
 
 
 def summary_lines(profile: Profile, label: str, account: Account | None) -> tuple[str, ...]:
-    """Return `CPU graph: 483 µs a call, 610 µs under the profiler`; `compute 44%, dispatch 38%`.
+    """Return lines such as `CPU graph: 483 µs a call, 610 µs under the profiler` and `compute 44%, dispatch
+    38%`.
 
     account: the phases of a call as the run measured them, so that all views agree; None if the run did not
     measure them.
@@ -165,12 +168,12 @@ def summary_lines(profile: Profile, label: str, account: Account | None) -> tupl
 
 @dataclass(frozen=True)
 class Track:
-    """Spans in a lane that do not overlap, sorted by start."""
+    """Non-overlapping spans of a lane, sorted by start."""
 
     lane: int
     """Index of the track's lane."""
     depth: int
-    """0 for the outermost."""
+    """Nesting level: 0 for the outermost track."""
     spans: Sequence[Span]
     starts: Sequence[float]
 

@@ -35,7 +35,7 @@ class Title(NamedTuple):
     about: str = ""
     """The preset's first claim, or the problem with the file."""
     kind: str = "preset"
-    """heading, preset or problem."""
+    """`heading`, `preset` or `problem`."""
 
 
 def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[Title, ...]:
@@ -116,7 +116,9 @@ def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
 
 
 def read_saved_titles(folders: Iterable[Path]) -> tuple[Title, ...]:
-    """Read the saved titles for these folders (default folders if empty); empty after a change in them."""
+    """Read the saved titles for these folders (default folders if empty). Returns () if a folder has changed
+    since.
+    """
     try:
         with at_once(_file()) as file:
             # Use the standard library's reader: importing msgspec takes longer than reading these few lines.

@@ -1,4 +1,4 @@
-"""The user's choice of what to see of the run on the screen; it never affects the measurement."""
+"""The user's choice of the parts of a run to draw. It never affects the measurement."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class ViewOptions:
-    """The arms and ghosts to draw, and whether the user is new."""
+    """The arms to draw, whether to draw ghosts (earlier runs), and whether the user is new."""
 
     ghosts: bool = True
     """Whether earlier runs are drawn under the current one."""
