@@ -20,7 +20,7 @@ _AT = re.compile(r"^(?P<message>.*?)(?: - at `\$\.?(?P<key>.*)`)?$", re.DOTALL)
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Why a preset file could not be read: the file, the key, the error and the expected value."""
+    """A preset file that could not be read: its path, the wrong key, and the error."""
 
     file: str
     key: str

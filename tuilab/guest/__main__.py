@@ -103,7 +103,7 @@ def taken_out(package: str) -> "dict[str, ModuleType]":
 
 
 def lend_msgspec(place: str) -> None:
-    """Lend tuilab's own msgspec if its compiled part fits this Python, or else the substitute."""
+    """Put tuilab's own msgspec into `LENT` if its compiled part fits this Python, or else the substitute."""
     own = taken_out("msgspec")
     try:
         load("msgspec", os.path.join(place, "__init__.py"))

@@ -16,15 +16,15 @@ _NONE = type(None)
 
 
 class MsgspecError(Exception):
-    """A message is invalid."""
+    """Raised if a message is invalid."""
 
 
 class DecodeError(MsgspecError):
-    """A message is not valid JSON."""
+    """Raised if a message is not valid JSON."""
 
 
 class ValidationError(DecodeError):
-    """A message does not match the expected type."""
+    """Raised if a message does not match the expected type."""
 
 
 class Meta:

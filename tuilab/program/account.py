@@ -22,7 +22,7 @@ WORDS: dict[AccountKind, str] = {
     "unknown": "not known",
 }
 VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
-"""What the program does during a call to Keras. The call's graphs, ops and input count as this activity."""
+"""Words for the activity during a call to Keras. The call's graphs, ops and input count as this activity."""
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
 STARTING, ENDING = "starting", "ending"
 """Labels that replace the user function for the time before the program's first line and after its last line.
@@ -91,8 +91,8 @@ def by_kind(rows: Iterable[AccountRow]) -> dict[str, float]:
 
 
 def _words(row: AccountRow) -> str:
-    """Return the kind of time in words. The program's start and end have their own words, which tell them
-    from unknown time.
+    """Return the kind of time in words. The program's start and end have their own words, which distinguish
+    them from unknown time.
     """
     return row.function if _outside(row) else WORDS[row.kind]
 
@@ -107,7 +107,7 @@ def ending(rows: Iterable[AccountRow]) -> bool:
 
 @dataclass
 class Line:
-    """A line of user code, with the time of all that it calls.
+    """A line of user code, with the time of everything that it calls.
 
     kinds: seconds spent in the line itself, by kind.
     """

@@ -131,7 +131,7 @@ class Process:
     calls: dict[p.Key, Calls] = field(default_factory=lambda: defaultdict(Calls))
     waits: Calls = field(default_factory=Calls)
     loops: Calls = field(default_factory=Calls)
-    """Iterations of a loop of ops that profiler windows covered."""
+    """Iterations of a loop of ops, as seen in profiler windows."""
     traces: dict[int, list[tuple[float, list[list[object]] | None]]] = field(
         default_factory=lambda: defaultdict(list)
     )
@@ -544,7 +544,7 @@ def total_seconds(steps: Iterable[dict[str, float]]) -> float:
 def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
     """Return the 95% interval of the share that parts with these name prefixes take; None for few steps.
 
-    Uses the linearised variance of a ratio over steps.
+    Uses the linearized variance of a ratio over steps.
     """
     n = len(steps)
     if n < FEW:

@@ -22,7 +22,8 @@ def factor(share: float) -> float:
 def at_most(finding: Bottleneck) -> AtMost | None:
     """Return the maximum speedup from fixing a finding; None if no bound is known.
 
-    The program's speedup follows from its steps' speedup and their share of its time (Amdahl's law).
+    The program's speedup follows from the speedup of its steps and the steps' share of the program's time
+    (Amdahl's law).
     """
     if finding.gain_at_most is None:
         return None

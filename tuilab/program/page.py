@@ -17,12 +17,12 @@ from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 FASTER = 1.5
-"""Minimum ratio of the first steps' time to the last steps' time before the page notes that the steps became
+"""Ratio of the first steps' time to the last steps' time above which the page notes that the steps became
 faster.
 """
 STARVED = 0.1
-"""Minimum share of the time for which the stepping thread was ready but had no processor before the page
-notes it.
+"""Share of the time for which the stepping thread was ready but had no processor. Above it, the page contains
+a note.
 """
 
 
@@ -180,8 +180,8 @@ def _emulated(of: Process) -> str:
 
 
 def ran_on(of: Process, rows: Sequence[Op]) -> str:
-    """Return a sentence with the devices that ran the step's ops, busiest first, and the reason if no GPU ran
-    some; "" if no device is known.
+    """Return a sentence with the devices that ran the step's ops, busiest first, and the reason if some ops
+    did not run on a GPU; "" if no device is known.
     """
     spent: dict[str, float] = defaultdict(float)
     for row in rows:

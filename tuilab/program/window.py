@@ -22,7 +22,8 @@ such a loop as an iterator.
 ITERATOR = "Iterator::"
 FEW = 3
 MOST_EVENTS = 15_000
-"""Maximum number of a window's events to examine, which takes 0.15 s. One step may have thousands of events.
+"""Maximum number of events to examine in a window. Examining them takes 0.15 s; a single step may have
+thousands.
 """
 LONG = 5.0
 """A step that takes at least this many times the median is assumed to contain other work, such as a
@@ -166,7 +167,7 @@ def _of_loop(found: Activity) -> tuple[int, list[Interval]]:
 
 
 def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple[str, ...]) -> Seen:
-    """Divide the steps' time by part, op, iterator and device. main: the stepping thread."""
+    """Split the steps' time into parts, ops, iterators and devices. main: the stepping thread."""
     spent: dict[Key, list[Interval]] = defaultdict(list)
     own: dict[str, list[Interval]] = defaultdict(list)
     copying: list[Interval] = []
@@ -325,7 +326,9 @@ def _share_ops(
 
 
 def _pipeline(out: Seen, found: Activity, main: int, within: list[Interval], steps: int) -> None:
-    """Measure how long each iterator worked. Subtracts the time of its inputs, which its event includes."""
+    """Measure how long each iterator worked. An iterator's event includes the time of its inputs, which is
+    subtracted.
+    """
     lanes: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for seen in found.events:
         if seen.event.name.startswith(ITERATOR):

@@ -121,8 +121,8 @@ def _mirrored(b: Build) -> Case:
 def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
     """Return the distribution strategy for these devices.
 
-    A process creates only one, because each strategy numbers its collective ops from the start, and equal
-    numbers would clash.
+    A process creates only one strategy, because each strategy numbers its collective ops from the start, and
+    equal numbers would clash.
     """
     return tf.distribute.MirroredStrategy([f"/{device}" for device in devices])
 

@@ -1,4 +1,4 @@
-"""Runs a second TensorFlow process with its own settings, using JSON lines.
+"""Runs a second TensorFlow process with its own settings, and exchanges JSON lines with it.
 
 A second process is needed because device memory limits apply to a whole process, and because a rival for a
 device must be a separate process. The child exits when its standard input closes, so no child is left behind.

@@ -152,8 +152,8 @@ class Feed:
 
     dataset: Any
     prepare: Callable[[Any], Any]
-    """Prepares the images on the device in the variant in-step, as part of the step; otherwise returns them
-    unchanged.
+    """A function that prepares the images on the device in the variant in-step, as part of the step;
+    otherwise, it returns them unchanged.
     """
     serial: bool
     """True if the pipeline works only while a batch is requested, and is idle between calls."""
