@@ -1,7 +1,8 @@
 """In a real terminal with thousands of hostile texts, the real program sends only text, colors and cursor
 moves.
 
-Uses hundreds of presets, a worker whose every text is hostile, a document, and the history of all these.
+Uses hundreds of presets, a worker whose every text is hostile, a document, and a history that contains such
+texts.
 """
 
 import contextlib

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 Environment = Callable[..., dict[str, str]]
 NAMED = 2
-"""Number of first findings that must include the right answer."""
+"""The right answer must be one of this number of leading findings."""
 
 
 @dataclass(frozen=True)

@@ -150,8 +150,8 @@ def test_a_trial_that_began_before_the_share_was_known_gets_the_programs_gain() 
 
 
 def test_time_to_compile_is_taken_from_what_the_steps_save() -> None:
-    """Steps take half of 10 s. If they become twice as fast, they save 2.5 s, but compiling costs 1.5 s or 4
-    s.
+    """Steps take half of the program's 10 s. If they become twice as fast, they save 2.5 s, but compiling
+    costs 1.5 s or 4 s.
     """
     for compile_s, saved in ((1.5, 1.0), (4.0, 0.0)):
         of = with_trial(found(), Tried(step=2.0, compile_s=compile_s, said="XLA"), 10.0)

@@ -15,7 +15,7 @@ from tuilab.model.machine import Machine
 
 POLL_S = 0.5
 PATIENCE_S = 60.0
-"""Seconds to wait for the first node if there is none."""
+"""Seconds to wait for a first node."""
 STOP_S = 5.0
 """Seconds for a stopped node to send its data."""
 MOST_LOST = 3

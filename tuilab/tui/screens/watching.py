@@ -547,8 +547,6 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
 
 
 class WholePage(modal.Page[None]):
-    """A page with scrollable text."""
-
     HELP = (
         "## The whole page\n\nThis is the page as `tuilab watch --plain` prints it, and as the "
         "history saves it.\n"

@@ -10,8 +10,6 @@ from tuilab.tui.views.base import View
 
 
 class VerdictView(View):
-    """A scrollable page of text."""
-
     HELP = """\
 ## Verdict
 

@@ -39,7 +39,7 @@ from tuilab.tui.widgets.look import (
 from tuilab.tui.widgets.wording import fit, width_of
 
 LEGEND_FROM, NOTES_FROM = 40, 64
-"""Minimum columns for a plot with a legend, and for a legend with more than names."""
+"""Minimum columns for a plot with a legend, and for a legend that shows more than names."""
 ABSENT = 26
 """Cells in the legend for the name of a series without points, and for the reason why it has none."""
 STRIP, MOST_SAMPLES = 8, 500

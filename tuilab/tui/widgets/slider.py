@@ -268,7 +268,6 @@ there shows the reason.
     # Keys
 
     def action_step(self, direction: int, times: int = 1) -> None:
-        """Move by `times` stops in the given direction."""
         self._go(next_stop(self.parameter, self.value, direction, times), direction)
 
     def action_fine(self, direction: int) -> None:

@@ -109,7 +109,6 @@ class CostLine:
     each_s: float
 
     def at(self, size: float) -> float:
-        """Return the seconds per call at that size."""
         return self.base_s + self.each_s * size
 
 

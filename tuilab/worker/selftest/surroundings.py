@@ -212,8 +212,8 @@ def _clock() -> float:
 
 
 def link(context: Context) -> Check | None:
-    """Check that copies to the first GPU are no faster than its PCIe link; None without a GPU or a known
-    link.
+    """Check that copies to the first GPU are no faster than its PCIe link. Return None without a GPU or a
+    known link.
     """
     if not context.gpus.opened:
         return None
