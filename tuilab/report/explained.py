@@ -50,7 +50,7 @@ def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
 
 
 def _refused(answer: OpExplanation | ScenarioExplanation) -> str:
-    """Return TensorFlow's error. If the only cause is that this machine has no GPU, add that."""
+    """Return TensorFlow's error. Add a note if its only cause is that this machine has no GPU."""
     here = (
         "" if answer.gpu_visible or "available devices" not in answer.forced else "without a GPU, as here: "
     )

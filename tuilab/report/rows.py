@@ -237,7 +237,7 @@ def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple
 
 
 def layers_note(result: RunResult) -> list[str]:
-    """Explain why there are no layers, or which calls they come from if that is not obvious."""
+    """Explain why there are no layers, or which calls the layers come from if that is not obvious."""
     return [result.model.layers_note] if result.model is not None and result.model.layers_note else []
 
 
