@@ -34,8 +34,8 @@ class Checker:
         self._stopped = False
 
     async def run(self) -> None:
-        """Measure until every statement has a verdict, or until `stop` is called. Another call continues.
-        Raises WorkerError if no worker is available.
+        """Measure until every statement has a verdict, or until `stop` is called. A later call continues the
+        measurement. Raises WorkerError if no worker is available.
         """
         self._stopped = False
         check = self.check
@@ -131,7 +131,7 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
 
 
 CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
-"""Kinds of claims that are recognized in an article's prose."""
+"""The kinds of claims that are recognized in an article's prose, as clauses for a message."""
 
 
 def _describe_missing(report: "DocumentReport") -> str:

@@ -192,7 +192,7 @@ class History:
                 self.store.pin(run, kind)
 
     def delete(self, runs: Iterable[str]) -> None:
-        """Delete runs; `undelete` can restore them within a week."""
+        """Delete runs. For a week, `undelete` can restore them."""
         self.store.soft_delete(runs, asked=True)
 
     def undelete(self, run: str = "last") -> list[str]:

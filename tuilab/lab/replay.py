@@ -24,7 +24,7 @@ LONGEST_S = 0.25
 """Maximum seconds between two events at normal speed. Longer pauses are shortened."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 READY_S = 0.02
-"""Seconds between checks whether the screen is ready for the next events."""
+"""Seconds between checks of whether the screen is ready for the next events."""
 
 
 def label(started: RunStarted) -> str:

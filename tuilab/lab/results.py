@@ -27,8 +27,8 @@ from tuilab.report.formats import FORMATS
 from tuilab.version import HOME, __version__
 
 LARGEST = 8 * 2**20
-"""Maximum size of a saved result, in bytes. A result with very many placement rows exceeds it and is computed
-each time.
+"""Maximum size of a saved result, in bytes. A result with very many placement rows is larger, so it is
+computed each time.
 """
 
 _decoder = msgspec.json.Decoder(RunResult)

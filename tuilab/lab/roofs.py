@@ -28,8 +28,8 @@ def known() -> tuple[Roofs, ...]:
 
 
 def keep(roofs: Roofs) -> Roofs:
-    """Merge new roofs with the best known ones of that machine; save and return the result.
-    Raises OSError.
+    """Merge new roofs with the best known roofs of that machine; save and return the result. Raises
+    OSError.
     """
     return store.keep(roofs, better)
 

@@ -112,7 +112,7 @@ class SavedRuns:
 
     def _mark(self, event: Event | None = None) -> None:
         """Save the machine's verdict marks at the end of a run. Without an event, or when the worker is
-        ready, read them.
+        ready, read the marks instead.
         """
         file = self._recorder.store.file if self._recorder is not None else None
         machine, known = self._state.machine, self._state.verdicts
