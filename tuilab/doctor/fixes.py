@@ -31,7 +31,7 @@ def install_cuda(f: Findings) -> str:
 
 
 def reinstall(f: Findings) -> str:
-    """Return the command that reinstalls TensorFlow; for a GPU from a plug-in, the plug-in."""
+    """Return the command that reinstalls TensorFlow, or the plug-in if a plug-in provides the GPU."""
     if f.tensorflow.pluggable:
         library = f.environment.variables.get(PLUGGABLE, "")
         return f"# update the plug-in that provides the device{f': {library}' if library else ''}"

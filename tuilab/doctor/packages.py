@@ -64,7 +64,7 @@ def look(place: Place) -> Packages:
 
 
 def _home(path: list[str]) -> Path | None:
-    """Return the folder that `import tensorflow` would use, without running it."""
+    """Return the folder from which `import tensorflow` would load the package. Imports nothing."""
     spec = importlib.machinery.PathFinder.find_spec("tensorflow", path)
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
