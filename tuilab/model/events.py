@@ -98,7 +98,7 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
 
 
 _PREFIX = re.compile(r"^(?:\d{4}-\d\d-\d\d [\d:.]+: [IWEF] |[IWEF]\d{4} [\d:.]+\s+\d+ )\S+?:\d+\] +(?=\S)")
-"""The prefix of TensorFlow and Abseil: time, level and source location."""
+"""Matches the prefix of log lines from TensorFlow and Abseil: time, level and source location."""
 
 
 class WorkerExited(_Event, frozen=True, kw_only=True, tag="worker-exited"):

@@ -88,7 +88,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The content of a model file."""
 
     kind: Kind
-    """`captured`: a SavedModel written by `tuilab.capture`."""
+    """The kind of file. `captured` is a SavedModel that `tuilab.capture` wrote."""
     parameters: int
     """Number of weights, trainable or not."""
     inputs: tuple[ModelInput, ...]

@@ -25,7 +25,7 @@ AccountKind = Literal[
 Key = int | tuple[str, int]
 """Identifies a called function: the number of a tf.function, or the line of a gradient tape."""
 PREFIX = "w"
-"""Prefix of a watched program's id. A run's id is hexadecimal, so the two never clash."""
+"""Prefix of a watched program's id. A run's id is hexadecimal, so the two kinds of id never clash."""
 
 
 class _Told(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):

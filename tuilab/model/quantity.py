@@ -179,7 +179,7 @@ _FIGURE = re.compile(rf"\[[\d.,]+ [\d.,]+\]|(?:± )?\d[\d.,]*(?: (?:{_UNITS})(?!
 
 
 def keep_on_line(text: str) -> str:
-    """Replace the spaces between a figure and its unit, and inside an interval, by placeholders for
+    """Replace the spaces between a figure and its unit, and inside an interval, with placeholders for
     non-breaking spaces.
     """
     return _FIGURE.sub(lambda figure: figure[0].replace(" ", HELD), text)
