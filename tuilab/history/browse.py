@@ -81,7 +81,9 @@ def page(
     limit: int = 100,
     offset: int = 0,
 ) -> list[Entry]:
-    """Return one page of the runs that match `search`, from an offset. order: a key of `ORDERS`."""
+    """Return at most `limit` of the runs that match `search`, starting at `offset`. order: a key of
+    `ORDERS`.
+    """
     where, values = condition(search, store.searched, titles)
     way, by = "ASC" if rising else "DESC", ORDERS[order]
     # Lists are mostly ordered by time, for which there is an index.
