@@ -308,7 +308,9 @@ def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
 
 @pytest.mark.parametrize("seconds", [4e-3, 10e-3])
 def test_an_arm_near_the_peak_is_not_accused(seconds: float) -> None:
-    """The peak may come from a busy machine and from another matrix product."""
+    """The measured peak may be too low: it comes from a different matrix product, perhaps on a busy
+    machine.
+    """
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: seconds})
     with_work(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2

@@ -17,7 +17,7 @@ from tuilab.analysis.statistics import t_quantile
 from tuilab.model.account import NOT_KNOWN, STALL, Account, Part, Source, in_order
 
 EVENT_S = 2.5e-6
-"""Maximum seconds that recording one profiler event costs its thread."""
+"""Maximum seconds that a thread spends on recording one profiler event."""
 STRETCHED = 2.0
 """A profiled call longer than this multiple of the median may have been interrupted."""
 

@@ -268,7 +268,9 @@ def _capital(text: str, keep: bool) -> str:
 
 
 def _next(ranking: Ranking, point: int) -> str:
-    """Compare the fastest arm with the fastest on the other kind of device, or else with the runner-up."""
+    """Compare the fastest arm with the fastest arm on the other kind of device, or else with the
+    runner-up.
+    """
     arms, tied, arm = ranking.arms, ranking.tied, ranking.runner_up(point)
     found = compare(arm, arms[0], point)
     if found is None:

@@ -228,7 +228,7 @@ class GpuCall:
 
 def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
     """Return the GPU arms to compare with a CPU arm: the run's GPU arms with the same dtype, variant and
-    host, or else its CPU arms moved to a GPU.
+    host, or else the run's CPU arms, moved to a GPU.
     """
 
     def alike(arm: Arm) -> bool:

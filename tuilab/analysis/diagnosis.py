@@ -40,7 +40,7 @@ DISPATCH = (0.20, 0.50)
 COPYING = (0.20, 0.50)
 UNEXPLAINED, ALL = 0.20, 0.999
 LONGEST_LAUNCH_S = 1e-3
-"""Seconds. If an op takes longer than this to launch, it was waiting for another process or for memory."""
+"""Maximum seconds to launch an op. An op that takes longer was waiting for another process or for memory."""
 FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
 WORTH = 1.1
@@ -418,7 +418,7 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _dtypes(arms: list[ArmState], point: int) -> Iterator[Diagnosis]:
-    """Compare arms that differ only in dtype: each with the float32 arm, or else with the fastest."""
+    """Compare arms that differ only in dtype: each with the float32 arm, or else with the fastest arm."""
     done: set[str] = set()
     for arm in arms:
         group = [arm, *(other for other in arms if _differ_only_in(other, arm, "dtype"))]

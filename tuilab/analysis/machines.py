@@ -170,7 +170,7 @@ def _unlike(summary: MachineSummary, tensorflow: str, python: str) -> tuple[str,
 
 
 def _most(values: Iterable[str]) -> str:
-    """Return the most common value; the largest of several equally common ones."""
+    """Return the most common value; if several values are equally common, the largest of them."""
     counted = Counter(values)
     return max(counted, key=lambda value: (counted[value], value))
 

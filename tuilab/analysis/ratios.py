@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 
 PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
-"""How a ratio of two arms is computed. It rarely equals the quotient of their medians."""
+"""Ways to compute the ratio of two arms, worded for sentences. The ratio rarely equals the quotient of the
+medians.
+"""
 VAGUE = 100.0
-"""An interval whose ends differ by this factor or more is too wide to report the ratio."""
+"""If the ends of a ratio's interval differ by this factor or more, the ratio is not reported."""
 ALIKE = 1.1
 """Two arms are reported as equal if the whole interval of their ratio is within this factor of 1."""
 

@@ -143,7 +143,9 @@ def crossing(work: Work, copied: bool) -> tuple[float, float]:
 
 
 def better(old: Roofs | None, new: Roofs) -> Roofs:
-    """Return the better of two measurements of each roof, because a busy machine only seems slower."""
+    """Return the better of two measurements of each roof, because other load can only make a machine seem
+    slower.
+    """
     if old is None or old.machine != new.machine:
         return new
     devices = {
