@@ -185,7 +185,7 @@ def compare_(a: str, b: str, as_json: bool) -> None:
 @history.command()
 @click.argument("run", shell_complete=completion.runs)
 def delete(run: str) -> None:
-    """Delete RUN. Within a week, `tuilab history undelete` restores it, given its whole id or `last`."""
+    """Delete RUN. For a week, `tuilab history undelete` can restore it, given its whole id or `last`."""
     if len(run) < SHORTEST_ID:
         raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
     with open_history() as kept:

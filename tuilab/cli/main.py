@@ -210,7 +210,7 @@ _UNNAMED = {
 
 
 def about_history(error: sqlite3.Error) -> str:
-    """Return a message about a database error of the history and its fix."""
+    """Return a message that describes a database error of the history and how to fix it."""
     if "locked" in str(error) or "busy" in str(error):
         return f"another program is using the history ({error}); try again in a moment"
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF

@@ -1,4 +1,4 @@
-"""Small helpers for commands, which do not import the lab."""
+"""Small helpers for commands. They do not import the lab."""
 
 import os
 import shutil

@@ -14,7 +14,7 @@ from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
 
 
 class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that `--json` prints."""
+    """The object that `tuilab selftest --json` prints."""
 
     checks: tuple[Check, ...]
     passed: bool

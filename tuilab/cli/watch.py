@@ -174,8 +174,8 @@ def misplaced(command: Sequence[str]) -> list[str]:
 def check_options(
     fail_on: tuple[str, ...], files: Mapping[str, Path | None], command: tuple[str, ...]
 ) -> None:
-    """Raise InputError for invalid options before the program starts, because they would otherwise fail only
-    after it ends.
+    """Raise InputError if an option is invalid. Without this check, the option would fail only after the
+    program has ended.
 
     files: the output file of each option.
     """
