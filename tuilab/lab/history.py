@@ -418,7 +418,7 @@ def work_out(history: History, entry: Entry) -> Brief | None:
     try:
         history.store.keep_brief(entry.run, found)
     except sqlite3.OperationalError:
-        pass  # without a saved summary, it is computed again the next time
+        pass  # if no summary is saved, it is computed again the next time
     return found
 
 
