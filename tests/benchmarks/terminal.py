@@ -1,4 +1,4 @@
-"""A pseudo-terminal that behaves like a real one: it reads at a limited rate and answers requests."""
+"""A pseudo-terminal that behaves like a real terminal: it reads at a limited rate and answers requests."""
 
 import bisect
 import contextlib

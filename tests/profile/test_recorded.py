@@ -1,4 +1,6 @@
-"""Profiles of real GPUs, from a folder next to the repository, because they are not part of it."""
+"""Profiles of real GPUs. They are in a folder next to the repository, because they are not part of the
+repository.
+"""
 
 import gzip
 from collections import Counter

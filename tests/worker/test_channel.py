@@ -58,7 +58,7 @@ def test_a_worker_ends_when_its_reader_closes():
 
 
 def test_a_worker_that_ends_inside_another_does_not_end_it(monkeypatch):
-    """The self-test runs workers inside its own worker to compare fresh processes with forked ones."""
+    """The self-test runs workers inside its own worker to compare fresh processes with forked processes."""
     monkeypatch.setenv("TUILAB_MARK", "given by the runner")
     inner = (
         "import subprocess\n"
