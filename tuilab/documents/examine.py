@@ -84,8 +84,7 @@ _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrai
 def is_deferred(statements: Iterable[ast.stmt]) -> bool:
     """Return True for TensorFlow 1 code, whose calls build a graph for a session.
 
-    A session that eager code creates but never uses does not count. A function that switches to graph mode
-    counts if it is called.
+    A session from `compat.v1` does not count, because eager code may create one.
     """
     for statement in statements:
         inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]

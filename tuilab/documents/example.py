@@ -20,7 +20,7 @@ _ENVIRON = "os.environ.CUDA_VISIBLE_DEVICES"
 _TRAINING = re.compile(r"\b(?:train\w*|model|step|forward)\b", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#(.*)$")
 T = TypeVar("T")
-# Maximum number of lines around a timing that are searched for words about its purpose.
+# Maximum number of lines of code that `near` returns.
 _NEAR = 160
 
 
@@ -217,7 +217,7 @@ def inputs(event: TraceEvent) -> list[Tensor]:
 
 
 def ancestry(trace: Trace, value: Value | None, limit: int = 24) -> Iterator[TraceEvent]:
-    """Yield the events from which a value was computed, latest first."""
+    """Yield the events from which a value was computed, nearest first."""
     waiting = list(tensors_in(value))
     seen: set[int] = set()
     while waiting and len(seen) < limit:

@@ -189,7 +189,7 @@ class Facts:
 
     @cached_property
     def _opaque_touched(self) -> dict[int, int]:
-        """For each value (by identity), the first unknown call that received it."""
+        """For each value (by identity), the first unknown call that received it and may run TensorFlow."""
         return self._given_to(may_run)
 
     @cached_property
@@ -428,7 +428,7 @@ class Facts:
         return any(use.name.startswith(_GRAPHS) for use in self._trace.uses)
 
     def is_made_in_loop_of(self, model: Value | None, other: Value) -> bool:
-        """Return True if a loop creates the model in each iteration and the other model before the loop."""
+        """Return True if a loop creates the model in each iteration, but not the other object."""
         one, two = self._built.get(id(model)), self._built.get(id(other))
         if one is None or two is None:
             return False
@@ -465,8 +465,8 @@ class Facts:
         return [event.index for event in self._trace.events if event.kind == "node"]
 
     def _is_traced_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the event's graph must be traced again, because no earlier run had the same shapes
-        or the session's graph has grown.
+        """Return True if the event's graph must be traced again: no earlier run had the same shapes and
+        Python numbers, or the session is new, or its graph has grown.
         """
         earlier = [event for event in self._runs.get(subject(work), ()) if event.index < before][-_LATEST:]
         if not earlier:
@@ -551,7 +551,7 @@ def _shapes(event: TraceEvent) -> tuple[object, ...]:
 
 
 def is_training(trace: Trace, event: TraceEvent) -> bool:
-    """Return True if the event is a session's run of an optimizer's op."""
+    """Return True if the event is a session's run of an optimizer's op, or of an unknown op."""
     fetched = event.runs
     if not isinstance(fetched, Tensor):
         return event.name == "sess.run"

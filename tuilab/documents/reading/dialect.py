@@ -45,7 +45,9 @@ class Plain:
 
 
 def plain(code: str) -> Plain:
-    """Remove prompts, their output, magics and shell lines from the code."""
+    """Return the code without prompts and their output. Timing magics become `with` statements; shell lines
+    and other magics become `pass`.
+    """
     lines = code.split("\n")
     session = is_session(lines)
     if session:

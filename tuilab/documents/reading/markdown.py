@@ -53,9 +53,7 @@ def read_markdown(text: str) -> Document:
 
 
 def _holds_python(piece: CodePiece) -> bool:
-    """Return True if the fence names Python, or if it names no language and the lines parse and do
-    something.
-    """
+    """Return True if the fence names Python, or if it names no language and the lines look like Python."""
     if not any(line.strip() for line in piece.lines):
         return False
     if piece.language in PYTHON:

@@ -41,7 +41,8 @@ def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage],
     """Split the prose between two pieces of code into comments on the first, an introduction to the second,
     and the heading of the second ("" if none).
 
-    Without a heading, the last paragraph is the introduction if its words say so or it ends in a colon.
+    Without a heading, the last paragraph is the introduction if it contains a word such as "following" or
+    ends in a colon.
     first: True if there is no code above, so that all of the prose is an introduction.
     """
     heading, start = "", None

@@ -21,7 +21,8 @@ _HIDDEN = re.compile(
     r"\bexec\s*\(|\bexecfile\s*\(|\b(?:globals|locals|vars)\(\)\s*[.\[]|\bin\s+(?:globals|locals|vars|dir)\s*\("
     r"|import\s+\*|\bbuiltins?(?:__)?\.|\bsetattr\s*\("
 )
-# Text in exercises and templates that leaves code to the reader, and its maximum distance above a use.
+# Text in exercises and templates that leaves code to the reader. `_NEAR`: maximum number of lines from such a
+# text to a use below it.
 _LEFT_OUT = re.compile(
     r"#.*\b(?:to ?do|your (?:code|own|model)|fill (?:in|this)|replace (?:this|with)|exercise)\b", re.I
 )

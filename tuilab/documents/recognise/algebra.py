@@ -170,9 +170,7 @@ def _around(example: Example, region: Region, event: TraceEvent) -> int:
 
 
 def detours(example: Example) -> Iterator[Result]:
-    """Yield ops that a device scope places on the CPU although the work before and after them runs on the
-    GPU: the `pingpong` workload.
-    """
+    """Yield ops in a CPU scope that is nested in a GPU scope: the `pingpong` workload."""
     pinned = [e for e in example.own("op") if _is_pinned(e)]
     if not pinned:
         return

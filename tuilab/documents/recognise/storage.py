@@ -107,7 +107,7 @@ def _why(event: TraceEvent, tensor: Tensor | None) -> str:
 
 
 def readouts(example: Example) -> Iterator[Result]:
-    """Yield a gap for each query of devices or their memory.
+    """Yield a gap for the first query of a device's memory.
 
     A query needs no preset, because other views of the lab show the same data.
     """

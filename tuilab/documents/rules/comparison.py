@@ -182,7 +182,7 @@ Signature = Counter[tuple[str, str, object]]
 
 
 def _signature(events: list[TraceEvent]) -> Signature:
-    """Return the work in a region: the kind, name and result shape of each event."""
+    """Count the events in a region by kind, name, and the shape and dtype of the result."""
     out: Signature = Counter()
     for event in events:
         if event.kind in _COMPARED and event.place.traced is None:
@@ -402,6 +402,6 @@ def _is_tiny(events: list[TraceEvent]) -> bool:
 
 
 def _single(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the only eager op in a region; None if there are several."""
+    """Return the only event that does work in a region if it is an eager op; else None."""
     ops = [e for e in events if e.kind in _COMPARED]
     return ops[0] if len(ops) == 1 and ops[0].kind == "op" and ops[0].place.traced is None else None

@@ -22,10 +22,9 @@ _SAID = re.compile(
 
 @rule("TL114", "Input copied in the timed region", "warning")
 def copied_input(example: Example) -> Iterator[Hit]:
-    """The timed GPU work takes a large NumPy array, which is copied inside the timed region; or each session
-    run copies a large result back.
+    """The timed GPU work takes a large NumPy array, which is copied inside the timed region.
 
-    Why: A copy to or from the GPU takes as long as many ops, and the figure includes both.
+    Why: A copy to the GPU takes as long as many ops, and the figure includes both.
 
     Instead: Convert the arrays to tensors before the clock starts, or state that the time includes the copy.
 

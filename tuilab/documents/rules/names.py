@@ -269,8 +269,8 @@ def unraisable(example: Example) -> Iterator[Hit]:
 
 
 def _stops_otherwise(example: Example) -> Iterator[Hit]:
-    """Yield handlers around an eager `next()` that catch OutOfRangeError, which only sessions raise at
-    the end of a pipeline.
+    """Yield hits for handlers around an eager `next()` that catch OutOfRangeError, which only sessions raise
+    at the end of a pipeline.
     """
     if example.facts.uses_graphs:
         return

@@ -99,8 +99,8 @@ def _is_strict(example: Example, scope: DeviceScope) -> bool:
 
 
 def _labelled_cpu(example: Example) -> Iterator[Hit]:
-    """Yield each measured time that is labeled CPU and compared with a GPU time, although no scope puts its
-    work on the CPU.
+    """Yield a hit for the first measured time that is labeled CPU and compared with a GPU time, although no
+    scope puts its work on the CPU.
     """
     if not any(map(_is_of_gpu, example.timing_of.values())):
         return
@@ -156,7 +156,7 @@ _ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipe
 
 
 def _timing_of(example: Example, scope: DeviceScope) -> Timing | None:
-    """Return the first timing that contains a device scope with work in it."""
+    """Return the first timing that overlaps a device scope; None if the scope contains no work."""
     events = example.trace.events[scope.first : scope.last + 1]
     # If a scope contains only a comment in place of the work, as in a template, it has no timing.
     holds = any(

@@ -33,7 +33,8 @@ from tuilab.documents.timing import Timing
 from tuilab.documents.words import words
 from tuilab.model.found import Severity
 
-# Up to this number of elements, generating random or filled data takes no longer than passing it to an op.
+# Up to this number of elements, generating data takes no longer than passing it to an op. The first limit is
+# for random data, the second for filled data.
 _TINY, _LARGE = 16, 1 << 20
 # Minimum number of elements for which a timing may be meant to measure NumPy's own ops.
 _MUCH = 100_000
@@ -338,7 +339,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
 
 
 def _printed_around(example: Example) -> Iterator[Hit]:
-    """Yield dates that are printed before and after a call, so that the reader must subtract them."""
+    """Yield a hit for the first two dates that are printed before and after a call."""
     events = example.trace.events
     dates = [e for e in events if e.kind == "clock" and e.name in _DATES and _is_printed(events, e)]
     for one, other in pairwise(dates):
@@ -389,7 +390,7 @@ def _is_casual(example: Example, timing: Timing) -> bool:
 
 
 def _is_of_numpy(example: Example) -> bool:
-    """Return True if an example in an article is its own program and does not use TensorFlow."""
+    """Return True if an example in an article imports NumPy and mentions no machine learning library."""
     block = example.block
     alone = not block.script and not block.cell and bool(_IMPORTS.search(block.code))
     return alone and not _OF_TENSORFLOW.search(block.code)
@@ -572,7 +573,9 @@ def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
 
 
 def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[str, int]:
-    """Return the function that evaluates the model, in words, and the line of the evaluation."""
+    """Return a phrase with the function that evaluates the model ("" if that function reads the clock), and
+    the line for the hit.
+    """
     name = event.place.function
     if name == example.trace.events[region.first].place.function:
         return "", event.line if example.holds(event.line) else region.last_line
@@ -619,10 +622,7 @@ def _is_within(part: Region, region: Region) -> bool:
 
 
 def _how_bad(timing: Timing, what: str) -> Severity | None:
-    """Return the severity of the extra work.
-
-    Testing is only a note, unless the time is labeled as training.
-    """
+    """Return the severity of the extra work; None for the rule's own severity."""
     if what == _SHOWS:
         return "warning"
     if what.endswith(_EACH_EPOCH):
@@ -813,8 +813,8 @@ _RANDOM = ("tf.random.", "np.random.", "rng.")
 
 
 def _describe_random(example: Example, event: TraceEvent) -> str:
-    """Describe an op that draws new random numbers for a matrix product or convolution in each session run;
-    "" if there is none.
+    """Describe an op that draws new random numbers for an expensive op in each session run; "" if there is
+    none.
     """
     drawn, heavy = None, False
     waiting, seen = [event.runs], set[int]()
@@ -952,8 +952,8 @@ _FEW_ROWS = range(1, 9)
 
 
 def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
-    """Return True if predict() gets at most a batch of usual size, judging by the number of rows, or else by
-    the argument's name.
+    """Return True if predict() gets at most a batch of usual size. If the number of rows is unknown, a list
+    counts as small.
     """
     given, rows = _model_input(event), rows_of(event)
     if rows is not None:

@@ -70,7 +70,7 @@ _MEANT = re.compile(
 
 
 def _late(example: Example) -> Iterator[Hit]:
-    """Yield settings of threads, memory and devices that the code makes after TensorFlow has started."""
+    """Yield a hit for each setting of threads, memory or devices that comes after TensorFlow has started."""
     for event in example.written:
         what = _BEFORE.get(event.name)
         if what is None or event.place.traced is not None:
@@ -157,7 +157,7 @@ def _goes_with(example: Example, event: TraceEvent) -> bool:
 
 
 def _graph_code(example: Example) -> Iterator[Hit]:
-    """Yield code for TensorFlow 1 graphs in a program that runs eagerly."""
+    """Yield a hit for each call that works only in TensorFlow 1 graphs, in a program that runs eagerly."""
     if example.facts.uses_graphs or _OF_VERSION_1.search(example.document_title):
         return
     for event in example.written:
@@ -193,7 +193,7 @@ def _is_eager(example: Example, event: TraceEvent) -> bool:
 
 
 def _find_uncompiled(example: Example) -> Iterator[Hit]:
-    """Yield models that are trained or evaluated without being compiled."""
+    """Yield a hit for the first model that is trained or evaluated without being compiled."""
     if _COMPILES.search(example.block.code):
         return
     for event in example.written:
@@ -215,7 +215,7 @@ _COMPILES = re.compile(r"compil", re.IGNORECASE)
 
 
 def _shared_optimizer(example: Example) -> Iterator[Hit]:
-    """Yield each Keras 3 optimizer that trains a second model."""
+    """Yield a hit for the first Keras 3 optimizer that trains a second model."""
     if example.api is not None and not example.api.keras.startswith("3"):
         return
     compiled: dict[int, Value] = {}

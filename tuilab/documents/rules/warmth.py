@@ -166,7 +166,7 @@ class _Cold:
 
 
 def _cold(example: Example, single: bool) -> Iterator[_Cold]:
-    """Yield the lines on which timings that include a first call start.
+    """Yield one item for each line on which timings that include a first call start.
 
     single: only timings that run their work once; if False, only timings that run it several times.
     """
