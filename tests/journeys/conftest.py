@@ -16,13 +16,13 @@ DATA = ".local/share/tuilab"
 
 @pytest.fixture(scope="session")
 def programs() -> Path:
-    """Return the programs folder of an environment with the wheel."""
+    """Return the folder of the programs (`bin`) in an environment with the wheel."""
     return Path(once("wheel", lambda folder: {"programs": str(install(folder))})["programs"])
 
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Path:
-    """Return the programs folder of an environment with TensorFlow but without tuilab."""
+    """Return the folder of the programs (`bin`) in an environment with TensorFlow but without tuilab."""
     made = once("elsewhere", lambda folder: {"programs": str(environment_with_tensorflow(folder / "venv"))})
     return Path(made["programs"])
 

@@ -147,7 +147,7 @@ def at_once(samples: Sequence[float]) -> bool:
 
 
 def steady(samples: Sequence[float], visit_s: float, limit_s: float) -> bool:
-    """Return True if the last two windows of samples agree (seconds per call).
+    """Return True if the last two windows of samples agree. samples: seconds per call.
 
     A window is a third of all samples, 4 to 200, and the last two are compared as in pyperf (`settled`):
     short windows would miss a slow but long drift. If two windows of four blocks (`visit_s` each) would not

@@ -86,7 +86,7 @@ class OpKernels:
         return bool(allowed) and INDEX_TYPES.issuperset(allowed or ())
 
     def fitting(self, types: Types) -> Types:
-        """Return the types, with missing ones filled in to match a kernel, preferably a GPU kernel.
+        """Return the types, with missing types filled in to match a kernel, preferably a GPU kernel.
 
         If no kernel matches, uses the first type that the definition allows.
         """
