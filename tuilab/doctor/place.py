@@ -1,4 +1,4 @@
-"""The machine to examine. Tests replace it with a made-up machine."""
+"""The machine to examine. Tests replace it with a fake machine."""
 
 import os
 import sys
@@ -38,7 +38,7 @@ class Place:
         return cls(python=environment.python, environ=environ, metadata=path, environment=environment)
 
     def file(self, path: str) -> Path:
-        """Return the path below the root, such as `/proc/version`."""
+        """Return the path of a file, such as `/proc/version`, below the root."""
         return self.root / path.lstrip("/")
 
     def read(self, path: str, limit: int = 65_536) -> str:
