@@ -272,7 +272,7 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     stays: tuple[Stay, ...] = ()
     """The ops without a GPU kernel."""
     limited_by: Limit = "arithmetic"
-    """The largest term."""
+    """The largest term of the bound."""
     measured_s: float | None = None
     """Median seconds of the fastest CPU arm of the same variant and dtype; None if none was measured."""
     at_most: float | None = None
