@@ -31,7 +31,9 @@ def many(least: int) -> Iterator[None]:
 
 
 def run_of(rounds: list[tuple[bool, bool, float, float]]) -> RunState:
-    """Return a run. Each round says which of the two arms it contains, and their seconds per call."""
+    """Return a run with two arms. rounds: for each round, whether it has the first and the second arm, and
+    their seconds per call.
+    """
     state = folded(started("r", A, B))
     for index, (has_a, has_b, a, b) in enumerate(rounds):
         blocks = [Block(A.id, 0, 1, a, b)] * has_a + [Block(B.id, 0, 1, b, a)] * has_b
