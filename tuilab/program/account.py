@@ -160,7 +160,7 @@ def parts(rows: Sequence[AccountRow]) -> list[Part]:
 
 
 def _how(row: AccountRow) -> str:
-    """Return a phrase about repetition, such as ` row by row` or ` in 120 calls`; "" for a single call."""
+    """Return a phrase about repetition, such as ` row by row` or ` in 120 calls`; "" for few calls."""
     if row.count < MANY:
         return ""
     return " row by row" if row.samples == row.count else f" in {row.count:,} calls"

@@ -112,8 +112,8 @@ def one_shape(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
-    """Find callbacks that run after each batch. With `steps_per_execution`, Keras would run them only once
-    per execution.
+    """Find callbacks that run before or after each batch. With `steps_per_execution`, Keras would run them
+    only once per execution.
     """
     for name in ("on_train_batch_end", "on_train_batch_begin", "on_batch_end", "on_batch_begin"):
         if (found := source.method(case.sources, name))[1]:
@@ -127,7 +127,9 @@ def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
 
 
 def nothing_random(case: Case, at: Place) -> list[Unmet]:
-    """Find a random op before the stage, because a cache would repeat the op's first values."""
+    """Find a random op or a `.repeat()` before the stage. A cache would repeat the first random values, or
+    would never be complete.
+    """
     stages = [s for d in case.of.datasets for s in d.stages if (s.file, s.line) == at]
     if any("Random" in op or "random" in op for stage in stages for op in stage.ops):
         return [

@@ -81,8 +81,8 @@ SINGLES, FEW_OPS = 0.2, 3
 they are reported.
 """
 MANY_STEPS, STARTED = 100, 0.7
-"""Minimum number of steps in a call of `fit`, and minimum share of a step spent launching ops, before its
-batches are reported as small.
+"""Minimum number of steps, and minimum share of a step spent launching ops, before the batches of `fit` are
+reported as small.
 """
 LOOPING = 0.3
 """Minimum share of the program's time that a loop of ops must take for its iterations to count as steps."""
@@ -613,8 +613,8 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
 
 
 def difference(described: list[list[list[object]] | None]) -> str:
-    """Return what changed between the calls that caused traces: a Python number, a shape, a type, or an
-    object.
+    """Return the most frequent change between the calls that caused traces, such as `a new shape`; "" if no
+    change was seen.
     """
     found: Counter[str] = Counter()
     for one, other in pairwise(described):
@@ -1061,7 +1061,7 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
 
 
 def on_host(case: Case) -> Iterator[Bottleneck]:
-    """Find CPU ops in a step that computes on a GPU."""
+    """Find ops without a GPU kernel in a step that computes on a GPU."""
     of = case.of
     if not case.gpus or not of.seen or not any(p.name.startswith("compute on GPU") for p in of.parts()):
         return

@@ -1,4 +1,4 @@
-"""Evaluates calls of compression functions and of Python's standard library."""
+"""Evaluates calls of compression functions, of the standard library, and of similar libraries."""
 
 import posixpath
 
@@ -63,7 +63,7 @@ def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function of Python's standard library, which computes nothing on a device."""
+    """Evaluate a function of the standard library or a similar library. It computes nothing on a device."""
     if name == "contextlib.suppress":
         return OpaqueObject("raises", None)
     if name in ("itertools.repeat",):

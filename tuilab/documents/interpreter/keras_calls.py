@@ -189,7 +189,7 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate the creation of a loss, an optimizer, a metric or a data set, which all count as set-up."""
+    """Evaluate the creation of a loss, an optimizer, a metric, a data set, or a loaded model."""
     if name.rpartition(".")[2] in LOADS:
         loaded = Model([], args.line, open=True)
         interpreter.event("build", name, args.line, args.values, loaded)

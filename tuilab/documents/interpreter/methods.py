@@ -37,7 +37,7 @@ _OF_MODELS = ("call", "__call__", "compile", "summary", "save", "save_weights", 
 
 
 def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int) -> Value:
-    """Evaluate a method of a value that is not an object of the document's own classes."""
+    """Evaluate a method of a value, unless the document itself defines the method."""
     owner, name = bound.owner, bound.name
     match owner:
         case Tensor():

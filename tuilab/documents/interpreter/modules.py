@@ -22,8 +22,7 @@ _LIBRARIES = sys.stdlib_module_names | {
 
 def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Module | None:
     """Return the neighboring module with that name; None if there is none, or if the name belongs to a
-    library. level: level of a relative import, in folders above the importing file; 0 for the document's
-    folder.
+    library. level: number of leading dots of a relative import; 0 for an absolute import.
     """
     if interpreter.folder is None or (not level and dotted.partition(".")[0] in _LIBRARIES):
         return None

@@ -104,7 +104,7 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("super")
 def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Evaluate a method call through `super()`. Methods other than constructors may do anything."""
+    """Evaluate a method call through `super()`. Except for a few known methods, it may do anything."""
     if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
         interpreter.event("opaque", f"super().{asked.name}", asked.line)
     return None

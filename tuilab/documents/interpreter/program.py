@@ -168,7 +168,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             function.kind = "plain"
         known = _unknown_defaults(function)
         if function.name.startswith("test") and any(p.arg == "benchmark" for p in parameters):
-            # pytest calls the function, and runs no other code before it
+            # pytest calls the function, and runs no other code before it.
             interpreter.place = Context(block=function.block)
             known["benchmark"] = OpaqueObject("benchmark")
         interpreter.call(graph or timed_ or function, args, known, function.node.lineno)

@@ -12,7 +12,7 @@ class Scope:
     """The names in a module, class body or function call.
 
     Names are looked up in the outer scopes too, as in Python. owner: the class, if this is a class body.
-    instances: the first object of each class.
+    instances: the first object of that class.
     """
 
     names: Store = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Scope:
         return None
 
     def module(self) -> "Scope":
-        """Return the scope of the module; the only scope around it holds the built-in names."""
+        """Return the scope of the module; the only scope around it holds predefined names."""
         scope = self
         while scope.parent is not None and scope.parent.parent is not None:
             scope = scope.parent

@@ -167,10 +167,9 @@ def _names_versions(test: ast.expr) -> bool:
 
 
 def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
-    """Record the library names in a branch that is not taken, because the branch may be for another version
-    of the library.
+    """Record the library names in a branch that is not taken, so that these names are checked too.
 
-    Each name counts as one step of the interpreter. Raises Exhausted.
+    Each node counts as one step of the interpreter. Raises Exhausted.
     """
     waiting: list[ast.AST] = list(statements)
     while waiting:

@@ -1,5 +1,5 @@
-"""Evaluates threads and pools. A function is interpreted at the place where it is submitted, once or for
-each item.
+"""Evaluates threads and pools. A function is interpreted where it is submitted, or where its thread is
+started.
 """
 
 from tuilab.documents.interpreter.interpreter import Interpreter
@@ -32,7 +32,7 @@ def thread(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("concurrent.futures.as_completed", "concurrent.futures.wait")
 def completed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate `as_completed` and similar functions, which yield results in an unknown order."""
+    """Evaluate `as_completed` or `wait`; return the given futures."""
     return args.get("fs", "0")
 
 

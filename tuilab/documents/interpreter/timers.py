@@ -65,7 +65,7 @@ def _paces(interpreter: Interpreter, args: Arguments) -> None:
 
 @handles("time.gmtime", "time.strftime", "datetime.timedelta", "datetime.datetime.utcfromtimestamp")
 def format_time(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function that formats a time as hours and minutes. The text still counts as that time."""
+    """Evaluate a function that converts or formats a time. The result still counts as that time."""
     elapsed = next((v for v in args.values.values() if isinstance(v, Elapsed)), None)
     return elapsed if elapsed is not None else other(interpreter, name, args)
 

@@ -8,7 +8,7 @@ from tuilab.documents.interpreter.values import Graph, Value
 
 Kind = Literal[
     "op",  # a TensorFlow op that computes
-    "graph",  # a call of a tf.function, after the ops of its body
+    "graph",  # a call of a tf.function, after the ops of its body; a run of a session
     "create",  # a new tensor: tf.random.normal, tf.zeros
     "copy",  # a tensor made from a host array, or moved between devices
     "host-create",  # a new NumPy array
@@ -174,7 +174,7 @@ class Region:
     several samples by itself. discarded: the time is not used, as in a warm-up. paces: the time decides how
     long to wait. gathered: the time is collected or added to others. picked: it is gathered only on a
     condition. name: the name to which the time is bound. told: the lines that print the time, with the words
-    that they print. alongside: the regions whose times appear together with this one in a ratio, a
+    that they print. beside: the regions whose times appear together with this one in a ratio, a
     difference, a printed line or a table. file: the neighboring module that reads the clock; the lines are
     then those of the document that call it. "" for the document itself.
     """

@@ -130,7 +130,7 @@ class Tensor(Value):
 class Function(Value):
     """A function in the document, or in the neighboring module `file`.
 
-    kind: the kind of method, if the function is defined in a class.
+    kind: the effect of a decorator, such as `@staticmethod` or `@contextmanager`.
     """
 
     node: "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
@@ -318,7 +318,7 @@ class Scoped(Value):
 class OpaqueObject(Value):
     """A library object whose state matters, such as a Timer, or a decorator that has no function yet.
 
-    kind: `tf.function`, `timer`, `policy`, `rng`, `context`, `info`. data: depends on the kind.
+    kind: `timer`, `decorator`, `session`, and others. data: depends on the kind.
     """
 
     kind: str

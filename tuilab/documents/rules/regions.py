@@ -378,7 +378,7 @@ def _is_casual(example: Example, timing: Timing) -> bool:
     if not example.facts.is_of_tensorflow or _is_of_numpy(example):
         return True
     if _CALLBACK.match(example.trace.events[timing.region.last].place.function):
-        # Training runs between calls of a callback or session hook.
+        # Between two calls of a callback or session hook, training runs, and the time includes it.
         return False
     # If no computation is visible, the region may time anything.
     named = bool(ANSWER.search(timing.label))
