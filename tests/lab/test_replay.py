@@ -39,7 +39,7 @@ def kept(folder) -> tuple[Store, list[e.Event]]:
 
 
 class Screen:
-    """Receives the events of a replay. most: maximum number of single events that arrived after a rewind."""
+    """Receives the events of a replay, and counts the single events after a rewind."""
 
     def __init__(self) -> None:
         self.state, self.single = RunState(), 0

@@ -56,7 +56,7 @@ def numeric(declaration: Declaration, name: str, where: str) -> Integer | LogInt
 
 
 def check_arms(preset: Preset, declaration: Declaration) -> None:
-    """Raise InputError if the workload lacks a mode, input, dtype or variant of an arm."""
+    """Raise InputError for an invalid device, or a dtype or variant that the workload lacks."""
     arms = preset.arms
     for device in arms.devices:
         if not re.fullmatch(r"[CG]PU(:([0-9]+|\*))?", device):

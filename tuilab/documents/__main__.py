@@ -60,7 +60,7 @@ def describe_event(event: TraceEvent) -> str:
 
 
 def timing(number: int, region: Region) -> str:
-    """Describe a timed region in one line: its events, and the line that prints the time."""
+    """Describe a timed region in one line: its events, its clock, and the lines that print the time."""
     lines = ", ".join(str(line) for line, _ in region.told)
     name = f" {region.name}" if region.name else ""
     return f"region {number}{name}: events {region.first + 1} to {region.last - 1}, {region.clock}" + (
@@ -69,8 +69,8 @@ def timing(number: int, region: Region) -> str:
 
 
 def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
-    """Yield each line of code, followed by its events. A line that the interpreter reads several times
-    appears several times.
+    """Yield each line of code, followed by its events. If the interpreter reads a line several times, the
+    events of each time are listed.
     """
     happens: dict[int, list[str]] = {}
     for event in trace.events:

@@ -138,7 +138,7 @@ def find_psutil(place: str) -> None:
 
 
 def backports() -> None:
-    """Provide tuilab's modules with features that Python 3.9 lacks, without changing Python itself."""
+    """Provide tuilab's modules with features that Python 3.9 lacks. Other code sees only `sys.orig_argv`."""
 
     def strict_zip(*several: Any, strict: bool = False) -> Any:
         lists = [list(one) for one in several] if strict else several

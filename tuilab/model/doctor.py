@@ -11,7 +11,7 @@ ProbeStatus = Literal["ok", "warn", "fail", "skip"]
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """The result of one check. skip: True if the check does not apply on this machine."""
+    """The result of one check. Its status is `skip` if the check does not apply on this machine."""
 
     name: str
     status: ProbeStatus

@@ -355,13 +355,15 @@ def machine_words(machine: Machine | None) -> Sequence[str]:
 
 
 def short_cpu(name: str) -> str:
-    """Shorten a processor's name: `Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` → `… 8481C`."""
+    """Shorten a processor's name: `Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` →
+    `Intel Xeon Platinum 8481C`.
+    """
     name = re.sub(r"\((R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|\b\d+-Core\b|@.*$", " ", name)
     return " ".join(name.split())[:28].strip()
 
 
 def short_gpu(description: str) -> str:
-    """Shorten a GPU's name: `NVIDIA H200 141GB HBM3e` → `NVIDIA H200`."""
+    """Return a GPU's name from its description: `device: 0, name: NVIDIA H200, …` → `NVIDIA H200`."""
     match = re.search(r"name: ([^,]+)", description)
     words = (match[1] if match else description).split()
     return " ".join(words[:3])

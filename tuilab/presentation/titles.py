@@ -126,7 +126,7 @@ def read_saved_titles(folders: Iterable[Path]) -> tuple[Title, ...]:
         known = (package, of) == (PACKAGE, list(map(str, folders)))
         unchanged = known and all(_time(path) == time for path, time in times.items())
         return tuple(Title(*map(str, row)) for row in rows) if unchanged else ()
-    # the file is missing or belongs to another user
+    # The file is missing, damaged, or belongs to another user.
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return ()
 

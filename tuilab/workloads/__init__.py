@@ -49,7 +49,7 @@ def find(name: str) -> Workload:
     """Return the shipped or installed workload of that name. Raises InputError if there is none."""
     if name in shipped():
         return shipped()[name]
-    # importing this takes longer than importing all shipped workloads
+    # This import takes longer than importing all shipped workloads.
     from importlib.metadata import entry_points
 
     every = entry_points()

@@ -1,5 +1,5 @@
-"""Measures compression: zlib on the host, including the copies to and from the host, and a lossy codec that
-runs on a GPU.
+"""Measures compression: zlib on the host, including the copies to and from the host, and a lossy codec on the
+device.
 """
 
 import importlib.util
@@ -93,7 +93,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count the work of the lossy kind: minimum, maximum, difference, quotient and rounding per value for
+    """Count the work of the lossy variants: minimum, maximum, difference, quotient and rounding per value for
     compression, a multiply-add for decompression.
 
     The work and output size of zlib depend on the data.

@@ -77,7 +77,7 @@ def parameter(
     unit: str = "",
     help: str = "",
 ) -> Callable[[F], F]:
-    """Declare the range or options of a parameter without an annotation."""
+    """Declare the range, the options or the help text of a parameter without an annotation."""
 
     def decorate(function: F) -> F:
         if options:

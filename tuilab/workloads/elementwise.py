@@ -71,8 +71,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count one operation per element and op, or one matrix product per op. If the ops are fused, memory is
-    read and written only once.
+    """Count one operation per element and op, or one matrix product per op. The bytes are those
+    of fused ops, which read and write memory only once.
     """
     side, ops = int(values["side"]), int(values["ops"])
     item = ITEM_BYTES[arm.dtype]

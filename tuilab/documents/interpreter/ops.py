@@ -60,7 +60,7 @@ def same(args: Arguments) -> Shape | None:
 
 
 def like(args: Arguments) -> str | None:
-    """Return the dtype of the main argument; if that is not a tensor, of the first tensor."""
+    """Return the dtype of the first tensor among the arguments, or else of the main argument."""
     found = [v for v in args.values.values() if isinstance(v, Tensor)]
     value = subject(args)
     return found[0].dtype if found else tensors.nested_dtype(value)
@@ -125,7 +125,7 @@ def square(args: Arguments) -> Shape | None:
 
 
 def counted(args: Arguments) -> Shape:
-    """Return the shape of `range` and `arange` with integer arguments and a step of one."""
+    """Return the shape of `range` and `arange`: known for integer arguments and a step of one."""
     ends = [
         integer(args.get(*p)) for p in (("start",), ("limit", "stop")) if args.has(p[0]) or args.has(p[-1])
     ]
@@ -372,7 +372,7 @@ def _row(name: str) -> Op:
 def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
     """Record the event and return the tensor that it makes.
 
-    A NumPy function waits for a tensor argument. In a graph, creating a tensor is an op, and Python's
+    A NumPy function waits for a tensor argument. In a graph, creating a tensor is an op, and NumPy's
     random numbers are drawn only once, during tracing.
     """
     word = name.rpartition(".")[2]
@@ -431,7 +431,7 @@ _TORCH = {
 
 @handles(*_TORCH)
 def torch_tensor(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make a PyTorch tensor, which is on the host unless a device is given."""
+    """Evaluate a PyTorch function. Its result is on the host unless a device is given."""
     if args.has("device"):
         interpreter.event("opaque", name, args.line, args.values)
         return Unknown(f"the result of {name}", args.line)
