@@ -73,7 +73,7 @@ def renamed(api: ApiTable, name: str) -> str:
 
 
 def nearest(api: ApiTable, name: str) -> str:
-    """Return the correct spelling of a misspelled name; "" if there is no single best match."""
+    """Return the existing name that is closest to a misspelled one; "" if none is close."""
     index = index_of(api)
     parent, _, word = name.rpartition(".")
     below = [found.rpartition(".")[2] for found in index.below.get(parent, [])]
@@ -128,7 +128,8 @@ _MOSTLY = 0.3
 
 
 def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
-    """Return the first use of a TensorFlow 1 name, the number of uses, and the number of different names.
+    """Return the first use of a TensorFlow 1 name, the number of uses of missing names, and the number of
+    different missing names.
 
     None if there are too few uses to show that the code is for version 1.
     """

@@ -107,9 +107,9 @@ def _matching(pattern: str) -> Iterator[str]:
 
 
 def _walk(top: Path, left_out: Sequence[str] = ()) -> Iterator[tuple[Path, list[str]]]:
-    """Yield a folder and all folders below it, in order, with their file names; skip hidden ones.
+    """Yield a folder and all folders below it, in order, with their file names; skip hidden folders.
 
-    Does not follow circular links. Does not recurse, so the depth of folders is unlimited. left_out: folder
+    Does not follow links. Does not recurse, so the depth of folders is unlimited. left_out: folder
     names to skip.
     """
     waiting = [top]
@@ -136,7 +136,7 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 
 
 def _inside(folder: Path, exclude: Sequence[str], entered: set[Path]) -> Iterator[Path]:
-    if folder in entered:  # already inside this folder
+    if folder in entered:  # already searched
         return
     for root, files in _walk(folder, _NOT_ENTERED):
         entered.add(root)

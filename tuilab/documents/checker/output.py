@@ -40,7 +40,7 @@ def shown_path(result: FileResult) -> str:
 
 
 def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
-    """Yield a line per finding, followed by a line with its remedy."""
+    """Yield a line for each error and note, and two lines for each finding: its message and its remedy."""
     for result in results:
         if result.error:
             yield f"{shown_path(result)}: {result.error}"

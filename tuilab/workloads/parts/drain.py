@@ -82,7 +82,7 @@ class Drain:
                 self.rest()
 
     def empty(self) -> None:
-        """Draw elements until a draw has to wait, and count the elements that were ready."""
+        """Draw elements until two draws in a row have to wait, and count the elements that were ready."""
         self.ready, waited = 0, 0
         for _ in range(MOST_READY):
             begun = time.perf_counter()

@@ -122,7 +122,7 @@ def in_file(b: Build, shape: Shape) -> Iterator[str]:
 
 
 def _write(b: Build, shape: Shape) -> str:
-    """Write the records to a temporary file. Raises Unavailable if the disk is full."""
+    """Write the records to a temporary file. Raises Unavailable if the disk has too little space."""
     import numpy as np
 
     need = shape.bytes + shape.count * RECORD_EXTRA

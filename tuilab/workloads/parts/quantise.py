@@ -1,4 +1,4 @@
-"""Lossy compression with GPU ops: block quantization, with codes packed into bytes.
+"""Lossy compression by ops that have GPU kernels: block quantization, with codes packed into bytes.
 
 Each block stores its smallest value and a step. Each value is stored in 8, 4 or 2 bits, as the number of
 steps above the smallest value. The error of a value is at most half a step, plus rounding. TensorFlow flushes
