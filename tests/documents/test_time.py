@@ -53,6 +53,6 @@ def test_four_times_the_text_takes_about_four_times_as_long(kind):
 
 def test_ten_times_the_articles_take_no_longer_in_proportion():
     small, large = (ARTICLES * (size // len(ARTICLES)) for size in (25_000, 250_000))
-    # Quadratic work would take a hundred times as long for ten times the input. Using more memory may cost a
-    # factor of twenty.
+    # Quadratic work would take a hundred times as long for ten times the input. Linear work may take up
+    # to twenty times as long, because larger inputs need slower memory.
     assert seconds(large.encode(), "x.md", times=1) < 40 * seconds(small.encode(), "x.md") + 0.02

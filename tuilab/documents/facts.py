@@ -375,7 +375,7 @@ class Facts:
 
     @cached_property
     def _callers(self) -> list[int]:
-        """Events at which the interpreter starts to read uncalled functions."""
+        """Indices of the events at which the interpreter starts to read uncalled functions."""
         return [event.index for event in self._trace.events if event.name == CALLER]
 
     @cached_property

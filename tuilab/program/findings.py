@@ -427,8 +427,8 @@ def _at_fault(
 ) -> tuple[Stage | None, Literal["", "python", "generator"]]:
     """Return the user's stage that makes the step wait (None if unknown), and whether it runs Python.
 
-    held: the slowest stage. If it is a serial map, the reported stage is a map in Python, because the two
-    never run at the same time.
+    held: the slowest stage. parallel: whether it runs in parallel. If not, a map in Python takes precedence,
+    because the times of both add up.
     """
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
     python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
