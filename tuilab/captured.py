@@ -19,6 +19,8 @@ from typing import Any
 
 MANIFEST = "tuilab.json"
 VERSION = 1
+STEPS_AT_ONCE = 32
+"""Number of steps per call that `tuilab watch` advises for small batches, and tries on a captured step."""
 SIGNATURE, AS_CALLED = "call", "as_called"
 """Names of two signatures: the graph for any batch, and the graph with the shapes of the captured call, if
 these are fixed.
@@ -41,6 +43,8 @@ class Manifest:
     """Versions with which the folder was written: `tensorflow`, `python`."""
     mixed: bool = False
     """True if the step runs with TensorFlow's automatic mixed precision."""
+    steps: int = 1
+    """Number of steps in one call."""
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> "Manifest":
@@ -53,7 +57,18 @@ class Manifest:
         lines = tuple(sanitize_line(each, 300) for each in words["said"][:10])
         batch = int(found.get("batch", 0))
         name, mixed = sanitize_line(str(found["name"]), 100), found.get("mixed") is True
-        return cls(name, words["arguments"], words["results"], lines, batch, mixed=mixed)
+        steps = max(1, int(found.get("steps", 1)))
+        return cls(name, words["arguments"], words["results"], lines, batch, mixed=mixed, steps=steps)
+
+
+def repeat(tf: Any, step: Callable[[], Any], steps: int) -> Any:
+    """Run the step that many times, in a loop of the graph; return its last results."""
+    if steps == 1:
+        return step()
+    _, results = tf.while_loop(
+        lambda n, _: n < steps, lambda n, _: (n + 1, step()), (tf.constant(1), step()), parallel_iterations=1
+    )
+    return results
 
 
 def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: Any) -> Path:

@@ -9,10 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tuilab.captured import STEPS_AT_ONCE
 from tuilab.lab import trial
 from tuilab.model.program import Bottleneck, Code, Page, ProcessRow, StepPart, StepTimes, Tried
-from tuilab.program.gains import at_most, of_program, with_trial
-from tuilab.report.program import measured, page_text
+from tuilab.program.advice import TABLE
+from tuilab.program.gains import at_most, gain_of_step, of_program, with_trial
+from tuilab.report.program import gained, measured, page_text
 
 STEP = """
 import sys
@@ -119,6 +121,63 @@ async def test_float32_and_a_graph_are_measured_and_compared(
     assert speedup_of(tried) > 10
     same = await trial.attempt(folder, found("mixed-precision"), page)
     assert same.step is None and "runs none of the step's ops in lower precision" in same.said, same
+
+
+@pytest.mark.slow
+async def test_small_batches_are_tried_with_the_advised_steps_per_call(tmp_path: Path) -> None:
+    """A larger batch would be another change than the advised one, with another result."""
+    folder = captured(tmp_path / "step", SMALL_OPS)
+    tried = await trial.attempt(folder, found("small-batches"), PAGE)
+    speedup_of(tried)
+    assert tried.said.startswith(f"{STEPS_AT_ONCE} steps in each call; the results "), tried
+    assert "agree to within" in tried.said or "are the same" in tried.said
+    assert f"steps_per_execution={STEPS_AT_ONCE})" in TABLE["small-batches"].change
+
+
+def test_each_of_several_steps_in_a_call_waits_for_its_own_input() -> None:
+    parts = tuple(
+        StepPart(name=name, seconds=share, share=share)
+        for name, share in (("dispatch", 0.5), ("waiting for input", 0.25), ("python", 0.25))
+    )
+    page = msgspec.structs.replace(PAGE, parts=parts)
+    # In a call of 10 steps that takes as long as before, a step takes a tenth of the call and of Python.
+    assert gain_of_step(page, 1.0, 10) == pytest.approx(1 / (0.25 + 0.75 / 10))
+
+
+def test_no_maximum_stands_beside_a_trial_that_exceeds_it() -> None:
+    """A step in float32 may also save time that the maximum does not cover."""
+    for step, beyond in ((1.8, False), (2.4, True)):
+        of = with_trial(found(), Tried(step=step, said="the step in float32"), 10.0)
+        assert (of.gain_at_most is None) is beyond
+        assert ("at most" in gained(of)) is not beyond
+        assert gained(of).startswith("saves about ")
+        assert of.saves_s is not None and of.saves_s < 0.5 * 10.0, "steps take half of the program"
+
+
+def test_a_busy_host_is_named_beside_the_measured_ratio() -> None:
+    said = measured(Tried(step=1.7, step_ci95=(1.6, 1.8), doubts=("busy host",), said="the step under XLA"))
+    assert said == "measured: 1.70× [1.60 1.80] (busy host) for the step: the step under XLA"
+
+
+async def test_a_trial_keeps_the_doubts_of_both_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [
+        {"apart": 0.0, "problem": ""},
+        *(
+            {"arms": [arm], "confidence": {"reasons": reasons}}
+            for arm, reasons in zip(
+                ({"mode": "graph", "status": "ok", "median_s": each} for each in (2.0, 1.0)),
+                (["drifting"], ["busy host", "drifting"]),
+                strict=True,
+            )
+        ),
+    ]
+
+    async def output(command: list[str]) -> bytes:
+        return msgspec.json.encode(answers.pop(0))
+
+    monkeypatch.setattr(trial, "_output", output)
+    tried = await trial.attempt("step", found("float64"), PAGE)
+    assert tried.doubts == ("drifting", "busy host") and tried.step
 
 
 def test_a_change_that_does_not_apply_is_refused_with_a_reason() -> None:

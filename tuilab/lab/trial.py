@@ -16,11 +16,10 @@ import msgspec
 
 from tuilab import guest
 from tuilab.analysis.words import percent
-from tuilab.model.parameters import Value
+from tuilab.captured import STEPS_AT_ONCE
 from tuilab.model.program import Bottleneck, Code, Page, Tried
 from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
-from tuilab.program.advice import STEPS_AT_ONCE
 from tuilab.program.gains import gain_of_step
 
 
@@ -29,12 +28,13 @@ class Change:
     """A change to a captured step.
 
     name: the change's name in `tuilab.worker.changed_step`. agrees: the largest relative difference between
-    results that counts as a rounding error.
+    results that counts as a rounding error. steps: number of steps in one call of the changed step.
     """
 
     name: str
     agrees: float
     how: str
+    steps: int = 1
 
 
 CHANGES: dict[Code, Change] = {
@@ -43,8 +43,10 @@ CHANGES: dict[Code, Change] = {
     "eager-step": Change("graph", 1e-3, "the step as a graph, compared with the original"),
     "float64": Change("float32", 1e-3, "the step in float32"),
     "mixed-precision": Change("mixed", 3e-2, "the step under TensorFlow's automatic mixed precision"),
+    "small-batches": Change("many", 1e-3, f"{STEPS_AT_ONCE} steps in each call", STEPS_AT_ONCE),
 }
-BATCHES = "small-batches"
+WRITTEN = ("float32", "mixed", "many")
+"""Changes that `changed_step` writes to a folder of their own."""
 
 
 class _Arm(msgspec.Struct):
@@ -57,13 +59,13 @@ class _Arm(msgspec.Struct):
     first_call_s: float | None = None
 
 
-class _Scenario(msgspec.Struct):
-    parameters: dict[str, Value]
+class _Confidence(msgspec.Struct):
+    reasons: tuple[str, ...] = ()
 
 
 class _Run(msgspec.Struct):
-    scenario: _Scenario
     arms: list[_Arm]
+    confidence: _Confidence | None = None
 
 
 class TrialError(Exception):
@@ -71,7 +73,7 @@ class TrialError(Exception):
 
 
 def can_try(finding: Bottleneck) -> bool:
-    return finding.code in CHANGES or finding.code == BATCHES
+    return finding.code in CHANGES
 
 
 def refusal(finding: Bottleneck, page: Page) -> str:
@@ -96,8 +98,6 @@ async def attempt(folder: str, finding: Bottleneck, page: Page, python: str = ""
     words = ["--device", "GPU" if devices and devices[0].startswith("GPU") else "CPU"]
     words += ["--python", python] if python else []
     try:
-        if finding.code == BATCHES:
-            return await _with_larger_batch(folder, words, page)
         return await _changed(folder, words, finding, page)
     except TrialError as error:
         return Tried(said=f"could not be measured: {error}")
@@ -106,7 +106,7 @@ async def attempt(folder: str, finding: Bottleneck, page: Page, python: str = ""
 async def _changed(folder: str, words: list[str], finding: Bottleneck, page: Page) -> Tried:
     change = CHANGES[finding.code]
     with tempfile.TemporaryDirectory(prefix="tuilab-trial-") as scratch:
-        out = [str(Path(scratch) / Path(folder).name)] if change.name in ("float32", "mixed") else []
+        out = [str(Path(scratch) / Path(folder).name)] if change.name in WRITTEN else []
         compared = json.loads(
             await _output(guest.command("tuilab.worker.changed_step", folder, change.name, *out))
         )
@@ -119,19 +119,25 @@ async def _changed(folder: str, words: list[str], finding: Bottleneck, page: Pag
             )
         how = f"{change.how}; {_agreement(compared['apart'], change.agrees)}"
         if change.name == "xla":
-            arms = (await _run(folder, words)).arms
-            usual, changed = _of(arms, "graph"), _of(arms, "xla")
-            tried = _tried(usual, changed, 1, page, how)
+            run = await _run(folder, words)
+            usual, changed = _of(run.arms, "graph"), _of(run.arms, "xla")
+            tried = _doubted(_tried(usual, changed, 1, page, how), run)
             if usual.first_call_s is None or changed.first_call_s is None:
                 return tried
             compile_s = max(0.0, changed.first_call_s - usual.first_call_s)
             return msgspec.structs.replace(tried, compile_s=compile_s)
         words = [*words, "--mode", "graph"]
-        usual = _of((await _run(folder, words)).arms, "graph")
-        if not out:
-            return _against_program(usual, page, how)
-        changed = _of((await _run(out[0], words)).arms, "graph")
-        return _tried(usual, changed, 1, page, how)
+        runs = [await _run(each, words) for each in (folder, *out)]
+        arms = [_of(run.arms, "graph") for run in runs]
+        if len(arms) == 1:
+            return _doubted(_against_program(arms[0], page, how), *runs)
+        return _doubted(_tried(arms[0], arms[1], change.steps, page, how), *runs)
+
+
+def _doubted(tried: Tried, *runs: _Run) -> Tried:
+    """Return the trial with the reasons to doubt its runs, such as `busy host`."""
+    reasons = dict.fromkeys(why for run in runs if run.confidence for why in run.confidence.reasons)
+    return msgspec.structs.replace(tried, doubts=tuple(reasons))
 
 
 def _agreement(apart: float | None, agrees: float) -> str:
@@ -156,18 +162,6 @@ def _against_program(graph: _Arm, page: Page, how: str) -> Tried:
         ends = steps.ci95_s[0] / (graph.ci95_s[1] + left), steps.ci95_s[1] / (graph.ci95_s[0] + left)
     step = steps.median_s / (graph.median_s + left)
     return Tried(step=step, step_ci95=ends, said=how if ends else f"{how}; {_few(min(graph.n, steps.n))}")
-
-
-async def _with_larger_batch(folder: str, words: list[str], page: Page) -> Tried:
-    words = [*words, "--mode", "graph"]
-    run = await _run(folder, words)
-    batch = int(run.scenario.parameters.get("batch", 0))
-    if not batch:
-        raise TrialError("the step has no variable batch dimension")
-    larger, usual = batch * STEPS_AT_ONCE, _of(run.arms, "graph")
-    changed = _of((await _run(folder, [*words, "--set", f"batch={larger}"])).arms, "graph")
-    how = f"each sample in batches of {larger:,} instead of {batch:,}; this changes the training"
-    return _tried(usual, changed, STEPS_AT_ONCE, page, how)
 
 
 def _tried(usual: _Arm, changed: _Arm, steps: int, page: Page, how: str) -> Tried:

@@ -279,6 +279,10 @@ class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
     """The user's function that is the step, or `file.py:12` for a gradient tape; "" for a library
     function.
     """
+    total_s: float | None = None
+    """Seconds of all steps, without gaps that are much longer than a step. Savings in a step are shares of
+    this time.
+    """
 
 
 class StepPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -333,6 +337,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """Speedup of the program so far, as a factor, computed from the steps' share of the program's time and
     from `compile_s`.
     """
+    doubts: tuple[str, ...] = ()
+    """Reasons to doubt the speedup, such as `busy host`."""
     said: str = ""
     """A sentence about the measurement, or why nothing was measured."""
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from tuilab.analysis.words import percent, times
 from tuilab.model.program import Bottleneck, Page
-from tuilab.model.quantity import interval, plural, rough, seconds
+from tuilab.model.quantity import plural, rough, seconds
 from tuilab.presentation.answer import Said
 from tuilab.presentation.status import Status
 from tuilab.program import account
 from tuilab.program.gains import at_most
 from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
-from tuilab.report.program import gained, headline, measured, step_kind, watching_cost
+from tuilab.report.program import gained, headline, measured, step_kind, step_time, watching_cost
 
 SEPARATOR = " · "
 
@@ -40,7 +40,7 @@ def verdict(page: Page, *, running: bool) -> Said:
     why = page.ran_on.partition(": ")[2]
     if page.findings:
         first = page.findings[0]
-        gain = f"; fixing it {gained(first)}" if first.gain_at_most else ""
+        gain = f"; fixing it {gains}" if (gains := gained(first)) else ""
         return Said(headline(page) + gain, detail=detail, gpu=why)
     if running and not page.parts:
         return Said("No bottleneck found so far; no step has been profiled yet.", detail=step(page))
@@ -54,12 +54,11 @@ def listed_notes(page: Page) -> str:
 
 
 def step(page: Page) -> str:
-    """Describe the step time, such as `a Keras step takes 95.0 ms [93.2 97.1], 1,234 seen`."""
+    """Describe the step time: `a Keras step takes 95.0 ms [93.2 97.1], 1,234 seen, 118 s in total`."""
     steps = page.steps
     if steps.median_s is None:
         return f"{plural(steps.n, 'step')} seen"
-    ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
-    return f"{step_kind(steps)} takes {seconds(steps.median_s, steps.median_s / 50)}{ends}, {steps.n:,} seen"
+    return f"{step_kind(steps)} takes {step_time(steps)}"
 
 
 def cost(page: Page) -> str:

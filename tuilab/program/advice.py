@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from tuilab.analysis.words import listed
+from tuilab.captured import STEPS_AT_ONCE
 from tuilab.model.ops import ITERATORS, NOT_IN_XLA, PYTHON
 from tuilab.program import source
 from tuilab.program.case import Case
@@ -13,7 +14,6 @@ from tuilab.program.effects import Effect, effects, effects_of
 from tuilab.program.sites import BUILDERS
 
 Place = tuple[str, int]
-STEPS_AT_ONCE = 32
 MOST_NAMED = 3
 
 
@@ -119,8 +119,8 @@ def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
         if (found := source.method(case.sources, name))[1]:
             return [
                 Unmet(
-                    f"{name}{place(*found)} would be called only once per 32 batches: move it to the "
-                    "end of the epoch"
+                    f"{name}{place(*found)} would be called only once per {STEPS_AT_ONCE} batches: move it "
+                    "to the end of the epoch"
                 )
             ]
     return []
@@ -287,7 +287,7 @@ TABLE: dict[str, Advice] = {
     ),
     "small-batches": Advice(
         f"run many steps per call with compile(…, steps_per_execution={STEPS_AT_ONCE}); "
-        "a larger batch may gain even more",
+        "a larger batch may gain even more, but changes the training",
         "tiny-ops",
         needs=(no_callback_of_batches,),
     ),

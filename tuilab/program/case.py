@@ -27,6 +27,12 @@ class Case:
     of: Process
     sources: Mapping[str, str]
     place: Beside
+    whole_s: float = 0.0
+    """Duration of the program so far in seconds; 0 for the time that the observer has reported."""
+
+    @property
+    def lasted_s(self) -> float:
+        return self.whole_s or self.of.lasted_s
 
     def function_at(self, number: int) -> tuple[str, int]:
         """Return file and line of a tf.function in the user's code, or else of the line that called it."""

@@ -23,7 +23,15 @@ from tuilab.program.advice import TABLE, advise
 from tuilab.program.case import Beside as Beside
 from tuilab.program.case import Case as Case
 from tuilab.program.effects import fed_back
-from tuilab.program.fold import CALLBACK, STARTING, Gaps, Process, gain_interval, total_seconds
+from tuilab.program.fold import (
+    CALLBACK,
+    STARTING,
+    Gaps,
+    Process,
+    gain_interval,
+    share_interval,
+    total_seconds,
+)
 from tuilab.program.gains import factor
 from tuilab.program.graph import Op, ops_of, reason_of
 from tuilab.program.sites import (
@@ -143,14 +151,14 @@ def _finding(
             ends = factor(low), factor(high)
     if spent_s is None and share is not None:
         spent_s = min(1.0, share + beside) * case.of.stepping_s
-    if spent_s is not None and case.of.lasted_s > 0:
-        program_share = min(1.0, spent_s / case.of.lasted_s)
-        saves_s = max(0.0, program_share * case.of.lasted_s - costs_s)
+    if spent_s is not None and case.lasted_s > 0:
+        program_share = min(1.0, spent_s / case.lasted_s)
+        saves_s = max(0.0, program_share * case.lasted_s - costs_s)
         gain_at_most = factor(program_share) if gain_at_most is None else gain_at_most
         if most_s is not None or share is None:
             # Unattributed time may also belong to this finding.
             most = max(spent_s, most_s or 0.0) + case.of.unplaced_s
-            ends = gain_at_most, max(gain_at_most, factor(most / case.of.lasted_s))
+            ends = gain_at_most, max(gain_at_most, factor(most / case.lasted_s))
     advised, first, preset = advise(advice or code, case, at)
     return Bottleneck(
         code=code,
@@ -214,7 +222,7 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
         if steps is None and not 0 < site.samples <= FEW_ROWS * site.count:
             continue
         lost = site.overhead_s - (steps.seconds * site.count if steps else 0.0)
-        if (steps and steps.n > FEW_STEPS) or lost < PER_ROW * case.of.lasted_s:
+        if (steps and steps.n > FEW_STEPS) or lost < PER_ROW * case.lasted_s:
             continue
         fed = method == "predict" and fed_back(case.sources, *site.at)
         text = f"{called(site)}: each call builds a pipeline for little more than one step"
@@ -230,7 +238,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
     each = steps_of_a_call(case, sites)
     for found in rebuilt(case, sites, MANY_TRACES):
         loops.add(found.loop)
-        share = found.spent_s / case.of.lasted_s if case.of.lasted_s > 0 else 0.0
+        share = found.spent_s / case.lasted_s if case.lasted_s > 0 else 0.0
         if share < RETRACING:
             continue
         text = f"the model is {found.what} again in each iteration of the loop on line {found.loop[1]}"
@@ -248,7 +256,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         # A loop that only adds layers builds one model. A loop that also runs steps builds a model per
         # iteration.
         runs = sum(site.kinds[kind] for site in inside for kind in RUNNING)
-        if spent < RETRACING * case.of.lasted_s or runs < spent / 10 or not _again(case, inside):
+        if spent < RETRACING * case.lasted_s or runs < spent / 10 or not _again(case, inside):
             continue
         # this may be a few training runs, each with its own model
         if 0 < max(site.count for site in inside) < MANY_TRACES:
@@ -278,7 +286,7 @@ def model_calls(case: Case) -> Iterator[Bottleneck]:
     sites = sites_of(case)
     for site in calls_of_models(case):
         took = site.kinds["eager"]
-        if not site.loop[1] or site.count < MANY_CALLS or took < PER_ROW * case.of.lasted_s:
+        if not site.loop[1] or site.count < MANY_CALLS or took < PER_ROW * case.lasted_s:
             continue
         if site.samples > FEW_STEPS * site.count:
             continue
@@ -294,7 +302,7 @@ def saving(case: Case) -> Iterator[Bottleneck]:
         took = site.kinds["saving"]
         if not site.loop[1] and site.call not in METHODS:
             continue
-        if site.count == 1 or took < BETWEEN * case.of.lasted_s:
+        if site.count == 1 or took < BETWEEN * case.lasted_s:
             continue
         if site.call in METHODS and any((each.file, each.line) == site.at for each in between(case)):
             continue  # `between` reports callbacks that save
@@ -308,7 +316,7 @@ def slowing(case: Case) -> Iterator[Bottleneck]:
     if pace is None or pace.late_s < SLOWER * pace.early_s:
         return
     lost = pace.lost_s * case.of.steps.n / max(1, pace.n)
-    if lost < BETWEEN * case.of.lasted_s:
+    if lost < BETWEEN * case.lasted_s:
         return
     early, late = (seconds(each, each / 50) for each in (pace.early_s, pace.late_s))
     text = f"steps slow down: {early} in the first fifth, {late} in the last"
@@ -547,7 +555,7 @@ def _compiling(case: Case) -> Iterator[Bottleneck]:
     of = case.of
     for number, (n, took) in of.compiled.items():
         spent = took * (n - 2) / n
-        if n < MANY_TRACES or spent < RETRACING * of.lasted_s:
+        if n < MANY_TRACES or spent < RETRACING * case.lasted_s:
             continue
         calls = of.calls[number]
         name = of.functions[number].name.rpartition(".")[2]
@@ -1043,9 +1051,12 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
         return
     if any(between(case)) or any(eager(case)) or any(call_sites(case)):
         return  # these findings already explain the launch time
-    share, interval = of.share("python", *STARTING), gain_interval(of.seen, "python", *STARTING)
-    if of.undisturbed(share) < STARTED or interval is None or interval[0] < STARTED - 0.1:
+    before, starting = ("python", "dispatch"), of.share("scheduling")
+    share = of.share(*before)
+    interval, least = gain_interval(of.seen, "python", *STARTING), share_interval(of.seen, *before)
+    if of.undisturbed(share + starting) < STARTED or interval is None or interval[0] < STARTED - 0.1:
         return
+    assert least is not None
     if source.argument(case.sources, "steps_per_execution")[1]:
         return
     sizes = batches(of)
@@ -1054,9 +1065,11 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
         case,
         "small-batches",
         case.step_at(),
-        f"{percent(share)} of each step is spent in Python and starting ops{why}",
+        f"{percent(share)} of each step is spent in Python and dispatch, {percent(starting)} in scheduling"
+        f"{why}",
         share,
-        interval=interval,
+        # Several steps in a call still schedule each step's ops, but a busy thread pool starts them sooner.
+        interval=(least[0], interval[1]),
     )
 
 

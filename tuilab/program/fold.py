@@ -391,7 +391,7 @@ class Process:
             self._estimate = took, estimate(list(took.values()))
         found = self._estimate[1]
         if found is None:
-            return p.StepTimes(n=self.steps.n, kind=self.kind, name=self.step_name)
+            return p.StepTimes(n=self.steps.n, kind=self.kind, name=self.step_name, total_s=self.stepping_s)
         low, high = getattr(found, "low", None), getattr(found, "high", None)
         return p.StepTimes(
             n=self.steps.n,
@@ -399,6 +399,7 @@ class Process:
             ci95_s=(low, high) if low is not None and high is not None else None,
             kind=self.kind,
             name=self.step_name,
+            total_s=self.stepping_s,
         )
 
     @property

@@ -60,7 +60,8 @@ def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bot
     """Return the finding with its trial's result and the resulting speedup of the program. lasted_s: duration
     of the program so far.
 
-    A trial may begin before the profiler knows the finding's share of the program.
+    A trial may begin before the profiler knows the finding's share of the program. If the step gains more
+    than the finding's maximum, the change saved other time as well, so the finding keeps no maximum.
     """
     if tried is None or tried.step is None:
         return replace(finding, tried=tried)
@@ -68,21 +69,23 @@ def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bot
     if program is None or lasted_s <= 0:
         return replace(finding, tried=replace(tried, program=None))
     left_s = lasted_s / program + (tried.compile_s or 0.0)
-    tried = replace(tried, program=lasted_s / left_s)
+    tried, most = replace(tried, program=lasted_s / left_s), at_most(finding)
+    if most is not None and most.step is not None and most.step < (tried.step or 0.0):
+        finding = replace(finding, gain_at_most=None, gain_ci95=None)
     return replace(finding, tried=tried, saves_s=max(0.0, lasted_s - left_s))
 
 
 def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
     """Return the speedup of a step whose call takes `ratio` times as long after a change.
 
-    Time for Python and input outside the call stays the same. steps: number of steps in one call after the
-    change.
+    steps: number of steps in one call after the change. Each step waits for input as before; the time in
+    Python outside the call occurs once a call.
     """
-    inside = sum(part.share for part in page.parts if not part.name.startswith(OUTSIDE))
-    return steps / (inside * ratio + 1 - inside)
+    waits, python = (sum(p.share for p in page.parts if p.name.startswith(name)) for name in OUTSIDE)
+    return 1 / (waits + (python + (1 - waits - python) * ratio) / steps)
 
 
-OUTSIDE = ("python", "waiting for input")
+OUTSIDE = ("waiting for input", "python")
 LARGEST = 0.99
 """Maximum share of the time that a fix can save. Some time always remains."""
 UNCERTAIN = frozenset(("xla-off",))

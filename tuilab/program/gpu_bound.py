@@ -58,7 +58,7 @@ def on_a_gpu(case: Case, card: str = "") -> OnGpu | None:
     ]
     here = sum(row.here_s for row in rows)
     known = [row for row in rows if row.bound is not None]
-    whole = case.of.lasted_s
+    whole = case.lasted_s
 
     def without(reason: str) -> OnGpu:
         return OnGpu(card=card or USUAL, name=sheet.name, reason=reason, stays_on_cpu=stays)

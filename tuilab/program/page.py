@@ -60,7 +60,7 @@ def page_of(
     named = [process for process in processes if process.hello and process.hello.pid == pid]
     of = busiest(named or processes)
     assert of is not None
-    case = Case(of, sources, place)
+    case = Case(of, sources, place, lasted_s)
     parts, rows_of_ops = of.parts(), ops_of(of)
     found = findings(case)
     notes += unexplained(case, found)

@@ -191,11 +191,11 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
     out = []
     for (kind, file, name), lines in sorted(parts.items(), key=lambda part: -sum(part[1].values())):
         took = float(sum(lines.values()))
-        if took < LARGE * case.of.lasted_s:
+        if took < LARGE * case.lasted_s:
             break
         _, line = max(lines, key=lambda at: lines[at])
         where = f"{name}(), line {line}" if name else f"line {line}"
-        share = percent(took / case.of.lasted_s)
+        share = percent(took / case.lasted_s)
         text = f"{seconds(took, took / 50)} ({share} of the program) in {where} of {PurePath(file).name}"
         out.append(f"{text}: {OWN[kind]}, not TensorFlow")
     return tuple(out)

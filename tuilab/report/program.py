@@ -21,7 +21,7 @@ from tuilab.model.program import (
 )
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
-from tuilab.program.gains import UNCERTAIN, at_most, expected_gain
+from tuilab.program.gains import UNCERTAIN, AtMost, at_most, expected_gain
 from tuilab.program.page import died
 from tuilab.report.web_page import web_page
 
@@ -77,9 +77,7 @@ def _lines(page: Page) -> Iterator[str]:
         yield page.ran_on
     steps = page.steps
     if steps.median_s is not None:
-        ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
-        middle = seconds(steps.median_s, steps.median_s / 50)
-        yield f"step ({step_kind(steps)}): {middle}{ends}, {steps.n:,} seen"
+        yield f"step ({step_kind(steps)}): {step_time(steps)}"
     if page.parts:
         yield ""
         width = max(len(part.name) for part in page.parts)
@@ -130,6 +128,14 @@ def _lines(page: Page) -> Iterator[str]:
     for note in page.notes:
         if note != headline(page):
             yield f"note: {note}"
+
+
+def step_time(steps: StepTimes) -> str:
+    """Return `95.0 ms [93.2 97.1], 1,234 seen, 118 s in total`."""
+    assert steps.median_s is not None
+    ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
+    total = f", {seconds(steps.total_s, steps.total_s / 50)} in total" if steps.total_s else ""
+    return f"{seconds(steps.median_s, steps.median_s / 50)}{ends}, {steps.n:,} seen{total}"
 
 
 def step_kind(steps: StepTimes) -> str:
@@ -200,10 +206,9 @@ def gained(finding: Bottleneck) -> str:
 
     If the program's maximum speedup is larger than the saved seconds alone would give, the text names both.
     """
-    most = at_most(finding)
-    if most is None:
+    most, lines = at_most(finding) or AtMost(), []
+    if finding.gain_at_most is None and finding.tried is None:
         return ""
-    lines = []
     if finding.saves_s is not None:
         about = "at most" if finding.code in UNCERTAIN and finding.tried is None else "about"
         lines.append(f"saves {about} {seconds(finding.saves_s, finding.saves_s / 50)}")
@@ -227,13 +232,14 @@ def gained(finding: Bottleneck) -> str:
 
 
 def measured(tried: Tried) -> str:
-    """Return `measured: 1.7× for the step after 2.1 s of compiling, 1.4× for the program: …`."""
+    """Return `measured: 1.7× (busy host) for the step after 2.1 s of compiling, 1.4× for the program: …`."""
     if tried.step is None:
         return tried.said
     ends = f" {interval(*tried.step_ci95, tried.step)}" if tried.step_ci95 else ""
     once = f" after {seconds(tried.compile_s, tried.compile_s / 50)} of compiling" if tried.compile_s else ""
     program = f", {times(tried.program)} for the program" if tried.program else ""
-    return f"measured: {times(tried.step)}{ends} for the step{once}{program}: {tried.said}"
+    doubts = f" ({', '.join(tried.doubts)})" if tried.doubts else ""
+    return f"measured: {times(tried.step)}{ends}{doubts} for the step{once}{program}: {tried.said}"
 
 
 def _finding(finding: Bottleneck) -> Iterator[str]:

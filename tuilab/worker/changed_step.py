@@ -3,8 +3,8 @@
 
 Prints JSON. `apart`: the largest relative difference of any result, or of any variable after the call. It is
 null if the unchanged step does not reproduce its own results, for example because it draws random numbers.
-`problem`: why the changed step does not run. The changes `float32` and `mixed` also write the changed step to
-the folder OUT.
+`problem`: why the changed step does not run. The changes `float32`, `mixed` and `many` also write the changed
+step to the folder OUT.
 """
 
 import json
@@ -13,17 +13,17 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from tuilab.captured import AS_CALLED, MANIFEST, SIGNATURE
+from tuilab.captured import AS_CALLED, MANIFEST, SIGNATURE, STEPS_AT_ONCE, repeat
 from tuilab.model.files import write_bytes, write_text
 
-Change = Literal["xla", "graph", "float32", "mixed"]
+Change = Literal["xla", "graph", "float32", "mixed", "many"]
 
 
-def call(tf: Any, folder: str, change: Change | None) -> list[Any]:
-    """Call the step in the folder once, and return its results and variables as arrays. Loads the folder for
-    each call.
+def call(tf: Any, folder: str, change: Change | None, steps: int = 1) -> list[Any]:
+    """Call the step in the folder, and return its results and variables as arrays. Loads the folder again.
 
-    Without a change, Grappler is off, so ops run one by one as in eager mode.
+    steps: number of steps, in one call if the change is `many`. Without a change, Grappler is off, so ops run
+    one by one as in eager mode.
     """
     import numpy as np
 
@@ -39,7 +39,9 @@ def call(tf: Any, folder: str, change: Change | None) -> list[Any]:
             given[name] = tf.zeros(shape, spec.dtype)
     options = {"disable_meta_optimizer": change is None, "auto_mixed_precision": change == "mixed"}
     tf.config.optimizer.set_experimental_options(options)
-    results = tf.function(lambda: concrete(**given), jit_compile=change == "xla")()
+    at_once = steps if change == "many" else 1
+    step = tf.function(lambda: repeat(tf, lambda: concrete(**given), at_once), jit_compile=change == "xla")
+    results = [step() for _ in range(steps // at_once)][-1]
     every = [*tf.nest.flatten(results), *root.held]
     return [each.numpy() for each in every if each.dtype.is_floating or each.dtype.is_integer]
 
@@ -57,13 +59,12 @@ def apart(one: list[Any], other: list[Any]) -> float:
 
 
 def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
-    """Write the changed step: either set another precision in its manifest, or replace each float64 by
-    float32.
-    """
+    """Write the changed step: either change its manifest, or replace each float64 by float32."""
     shutil.copytree(folder, out)
-    if change == "mixed":
+    if change != "float32":
         manifest = json.loads((out / MANIFEST).read_text())
-        write_text(out / MANIFEST, [json.dumps({**manifest, "mixed": True})])
+        manifest |= {"mixed": True} if change == "mixed" else {"steps": STEPS_AT_ONCE}
+        write_text(out / MANIFEST, [json.dumps(manifest)])
         return
     from tensorflow.core.protobuf import saved_model_pb2
 
@@ -109,13 +110,14 @@ def narrow(tf: Any, message: Any, types: dict[int, Any]) -> None:
 def main(folder: str, change: Change, out: str = "") -> None:
     import tensorflow as tf
 
-    plain = call(tf, folder, None)
-    repeats = apart(plain, call(tf, folder, None)) == 0
+    steps = STEPS_AT_ONCE if change == "many" else 1
+    plain = call(tf, folder, None, steps)
+    repeats = apart(plain, call(tf, folder, None, steps)) == 0
     said: dict[str, object] = {"apart": None, "problem": ""}
     try:
         if out:
             write(tf, Path(folder), Path(out), change)
-        changed = call(tf, out or folder, change)
+        changed = call(tf, out or folder, change, steps)
         said["apart"] = apart(plain, changed) if repeats else None
     except Exception as error:
         said["problem"] = str(error).splitlines()[0] if str(error) else type(error).__name__

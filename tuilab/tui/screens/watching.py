@@ -193,8 +193,8 @@ class WatchScreen(Screen[None]):
 
 The **verdict** is at the top. Below it are the recommended changes, largest saving first: each with its line,
 the program time that it saves, and the *maximum* speedup of the step. **{table.select}** tries a change of
-the step (XLA, larger batches, a graph, float32, mixed precision): it captures the program's own step and
-measures the step before and after the change. The same key stops the trial. **{table.preset}** opens the
+the step (XLA, several steps per call, a graph, float32, mixed precision): it captures the program's own step
+and measures the step before and after the change. The same key stops the trial. **{table.preset}** opens the
 preset that shows the same problem, with this program's sizes. Steps are timed continuously; parts and ops
 come from short windows of TensorFlow's profiler. The verdict includes the cost of watching.
 

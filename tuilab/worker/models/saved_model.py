@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from tuilab.captured import AS_CALLED, MANIFEST, Manifest
+from tuilab.captured import AS_CALLED, MANIFEST, Manifest, repeat
 from tuilab.model.arms import family
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
@@ -71,7 +71,8 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     names = [each[0] for each in specs]
 
     def called(held: Any, *inputs: Any, of: str = chosen) -> Any:
-        return held.signatures[of](**dict(zip(names, inputs, strict=True)))
+        named = dict(zip(names, inputs, strict=True))
+        return repeat(tf, lambda: held.signatures[of](**named), manifest.steps if manifest is not None else 1)
 
     def graph_for(arrays: Sequence[Any]) -> str:
         """Return the name of the program's own graph if the inputs have the shapes of the captured call, else
