@@ -1,5 +1,5 @@
-/* The n-th call of a kind fails, as SQLite's own tests have it; or something else befalls it. Loaded before all else
-   (LD_PRELOAD), and at rest until `fault_arm` is called or TUILAB_FAULT says how. Only files below a place count. */
+/* Makes the n-th call of a kind fail, as SQLite's own tests do, or disturbs it in another way. Loaded with LD_PRELOAD.
+   Does nothing until `fault_arm` is called or TUILAB_FAULT is set. Affects only files in one folder. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,15 +17,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* In place of an errno: the process is killed; half is written; the file is cut, or grows, before it is read. */
+/* Alternatives to an errno: kill the process; write only half; truncate the file, or extend it, before the read. */
 enum { KILLED = -1, HALF = -2, CUT = -3, GROWN = -4 };
 
 static char armed[16], place[PATH_MAX];
 static long at, times, counted, *seen = &counted;
 static int error;
 
-/* kind: read, write, sync, rename, open, make, remove, lock or map. from: the number of the first call that fails, from 1 on. how_often: how many
-   fail. number: an errno, or what else is to happen. The calls are counted from here on. */
+/* Start to count calls. kind: read, write, sync, rename, open, make, remove, lock or map. from: number of the first
+   call that fails, counted from 1. how_often: number of calls that fail. number: an errno or one of the alternatives. */
 void fault_arm(const char *kind, long from, long how_often, int number, const char *below) {
     strncpy(place, below, sizeof place - 1);
     at = from, times = how_often, error = number, *seen = 0;
@@ -34,8 +34,8 @@ void fault_arm(const char *kind, long from, long how_often, int number, const ch
 
 long fault_seen(void) { return *seen; }
 
-/* A process that is started with the faults of its own: `kind from how_often number place`. Its calls are counted in
-   the file that TUILAB_FAULT_SEEN names. */
+/* Read the fault of a new process from TUILAB_FAULT: `kind from how_often number place`. Count its calls in the file
+   TUILAB_FAULT_SEEN. */
 __attribute__((constructor)) static void begin(void) {
     const char *told = getenv("TUILAB_FAULT"), *file = getenv("TUILAB_FAULT_SEEN");
     char kind[16], below[PATH_MAX];
@@ -91,7 +91,7 @@ static int fails_of(const char *kind, int fd) {
     return fails(kind, path);
 }
 
-/* half: the call with half of what it was to write. */
+/* half: the same call with half of the data. */
 #define OF_FD(kind, type, name, parameters, half, ...)                   \
     type name parameters {                                               \
         static type(*real) parameters;                                   \
@@ -131,7 +131,7 @@ OF_PATH("remove", unlink, (const char *path), path, path)
 OF_PATH("remove", unlinkat, (int at, const char *path, int flags), path, at, path, flags)
 OF_PATH("remove", rmdir, (const char *path), path, path)
 
-/* The mode is there where the file may be made; to pass on what is not there does no harm. */
+/* The mode is present only if the file may be created. */
 #define OF_OPEN(name, parameters, ...)                                                    \
     int name parameters {                                                                 \
         static int (*real)();                                                             \

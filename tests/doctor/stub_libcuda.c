@@ -1,15 +1,16 @@
-/* A driver without a GPU: each call answers as the environment says. Also serves as libnvidia-ml and libcudart.
+/* A driver without a GPU. Environment variables (defaults in parentheses) set the result of each call. Also serves as
+libnvidia-ml and libcudart.
 
-STUB_CUINIT      cuInit's result (0)
-STUB_COUNT       devices (1)
+STUB_CUINIT      result of cuInit (0)
+STUB_COUNT       number of devices (1)
 STUB_CAPABILITY  compute capability times ten (89)
-STUB_CUDA        cuDriverGetVersion (12080)
+STUB_CUDA        version from cuDriverGetVersion (12080)
 STUB_COMM        1: cuInit names its thread, and returns 304 if it cannot
 STUB_HANG        the name of a call that never returns
 STUB_CRASH       the name of a call that kills the process
-STUB_CONTEXT     cudaSetDevice's result, which makes the context (3: initialization error)
+STUB_CONTEXT     result of cudaSetDevice, which creates the context (3: initialization error)
 STUB_REFUSED     with LD_PRELOAD: opening a file whose path contains this fails with STUB_ERRNO
-CUDA_VISIBLE_DEVICES empty or negative: cuInit says NO_DEVICE, as the real driver does. */
+CUDA_VISIBLE_DEVICES empty or negative: cuInit returns NO_DEVICE, as the real driver does. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +73,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   return 0;
 }
 
-/* Of the runtime, what TensorFlow calls until a GPU's context is made; the texts are the runtime's own. */
+/* The runtime functions that TensorFlow calls until the context is created. The texts are those of the real runtime. */
 int cudaGetDevice(int *device) { *device = 0; return 0; }
 int cudaSetDevice(int device) { return number("STUB_CONTEXT", 3); }
 int cudaRuntimeGetVersion(int *version) { *version = 12050; return 0; }
@@ -87,7 +88,7 @@ const char *cudaGetErrorString(int code) {
 int nvmlInit_v2(void) { return 0; }
 int nvmlShutdown(void) { return 0; }
 
-/* What a cgroup, a missing right or a dead GPU makes of opening a device file. */
+/* Fail to open a device file, as with a cgroup, a missing permission or a dead GPU. */
 static int opened(const char *path, int flags, int mode) {
   const char *refused = getenv("STUB_REFUSED");
   if (refused && strstr(path, refused)) {

@@ -1,17 +1,17 @@
-/* An emulated GPU for tests: a TensorFlow plug-in device of type GPU whose memory is the host's and whose kernels
- * are TensorFlow's own CPU kernels, run in order by one thread a stream. It is no GPU and knows nothing of one:
- * its platform is called EMULATED, and no figure taken on it says anything of a real device.
+/* An emulated GPU for tests: a TensorFlow plug-in device of type GPU. Its memory is host memory. Its kernels are
+ * TensorFlow's CPU kernels; one thread per stream runs them in order. Its platform is called EMULATED. A time
+ * measured on it tells nothing about a real GPU.
  *
- * Set by the environment:
- *   EMULATED_GPUS            how many devices (1); CUDA_VISIBLE_DEVICES in numbers is obeyed
- *   EMULATED_GPU_MEMORY      bytes of each (4 GiB)
- *   EMULATED_GPU_CAPABILITY  compute capability, such as 8.0 (none): build.py makes TensorFlow's details report it
- *   EMULATED_GPU_KERNEL_US   least time of a kernel (10)
- *   EMULATED_GPU_COPY_US     least time of a copy between host and device (8), to which comes
- *   EMULATED_GPU_COPY_GBPS   its bytes at this rate (12)
- *   EMULATED_GPU_ASYNC       0: a kernel is waited for before the next is enqueued (1)
- *   EMULATED_GPU_FAIL        init, init:N: no device, or not device N, can be opened; alloc: no memory is given;
- *                            the name of an op: its kernel fails
+ * Environment variables, with defaults in parentheses:
+ *   EMULATED_GPUS            number of devices (1); CUDA_VISIBLE_DEVICES is respected if it contains numbers
+ *   EMULATED_GPU_MEMORY      bytes of memory per device (4 GiB)
+ *   EMULATED_GPU_CAPABILITY  compute capability, such as 8.0 (none); build.py makes TensorFlow report it
+ *   EMULATED_GPU_KERNEL_US   minimum time of a kernel, in microseconds (10)
+ *   EMULATED_GPU_COPY_US     fixed time of a copy between host and device, in microseconds (8)
+ *   EMULATED_GPU_COPY_GBPS   rate of such a copy in GB/s (12); the time for its bytes is added to the fixed time
+ *   EMULATED_GPU_ASYNC       0: wait for each kernel before the next is enqueued (1)
+ *   EMULATED_GPU_FAIL        init: no device can be opened; init:N: device N cannot be opened; alloc: allocations
+ *                            fail; the name of an op: its kernel fails
  *   EMULATED_PACE_NS         see paced.c
  */
 #ifndef EMULATED_H
@@ -31,7 +31,7 @@ int fails(const char* what);
 uint64_t now_ns(void);
 void wait_until(uint64_t ns);
 
-/* streams.c: what a stream is to do, in order. A task without a name is no work of the device's. */
+/* streams.c: each stream runs its tasks in order. A task without a name does not count as work of the device. */
 typedef void (*Work)(void* with);
 uint64_t enqueue(SP_Stream stream, Work work, void* with, uint64_t least_ns, const char* name, const char* node);
 void await(SP_Stream stream, uint64_t ticket);

@@ -1,11 +1,11 @@
-/* The device's kernels. Each runs the same op on the CPU through a private eager context that knows no GPU, with the
- * node's own attributes. The first call with given shapes waits for its result and learns the output shapes from it;
- * later ones allocate, enqueue and return at once, asynchronous as a GPU's are. Ops whose output shape depends on
- * their data, and those that write to host memory, always wait.
+/* The device's kernels. Each runs the same op on the CPU, with the node's attributes, through a private eager context
+ * that has no GPU. The first call with new input shapes waits for its result to learn the output shapes. Later calls
+ * allocate, enqueue and return immediately, asynchronously like those of a GPU. Ops whose output shape depends on
+ * their data and ops that write to host memory always wait.
  *
- * TensorFlow frees a tensor once its readers are enqueued, and gives its memory out again: whatever writes to device
- * memory must therefore be enqueued too, after it has its memory. TensorFlow's own kernels of AssignAddVariableOp and
- * AssignSubVariableOp for plug-in devices write at once, and the wheel lacks `TF_AssignUpdateVariable`. */
+ * TensorFlow frees a tensor as soon as its readers are enqueued, and reuses its memory. A write to device memory must
+ * therefore also be enqueued, after its memory is allocated. For plug-in devices, TensorFlow's kernels of
+ * AssignAddVariableOp and AssignSubVariableOp write immediately, and the wheel lacks `TF_AssignUpdateVariable`. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "tensorflow/c/eager/c_api.h"
 #include "tensorflow/c/kernels.h"
 
-/* Of tensorflow/c/eager/c_api_experimental.h, which the wheel's headers cannot include from C. */
+/* Declared in tensorflow/c/eager/c_api_experimental.h, whose includes in the wheel are not valid C. */
 extern void TFE_OpSetAttrValueProto(const TFE_Op* op, const char* name, const void* proto, size_t length, TF_Status* status);
 
 #define MOST_IN 1024 /* a large model's gradients are packed into one tensor */
@@ -27,7 +27,7 @@ static const char* const SHAPED_BY_DATA[] = {"Where", "Unique", "NonMax", "ListD
 
 typedef struct { char* key; void* value; size_t length; } Attr;
 
-/* What a call with these inputs gives: found by `key`, see `signature`. */
+/* The output shapes of a call. key: see `signature`. */
 typedef struct Shapes {
   struct Shapes* next;
   char* key;
@@ -44,7 +44,7 @@ typedef struct {
   Shapes* known;
 } Kernel;
 
-/* One call. keep: its results stay in `results`; else they are written to `out_data`, and the job frees itself. */
+/* One call. keep: leave its results in `results`; otherwise write them to `out_data` and free the job. */
 typedef struct {
   Kernel* kernel;
   int inputs, outputs, keep;
@@ -66,7 +66,7 @@ static uint64_t varint(const uint8_t** at, const uint8_t* end) {
   return value;
 }
 
-/* The next field's number, 0 at the end; of one that has a length, its body too. */
+/* Return the number of the next field, 0 at the end. If the field has a length, set `body` and `length`. */
 static int field(const uint8_t** at, const uint8_t* end, const uint8_t** body, size_t* length) {
   if (*at >= end) return 0;
   uint64_t tag = varint(at, end);
@@ -116,7 +116,7 @@ static void destroy(void* kernel) {
   free(k);
 }
 
-/* ---- the CPU's kernel ---- */
+/* ---- the CPU kernel ---- */
 
 static TFE_Context* host_context(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -168,7 +168,7 @@ static void execute(void* with) {
   for (int i = 0; i < given; i++) TFE_DeleteTensorHandle(in[i]);
   if (op) TFE_DeleteOp(op);
   for (int i = 0; i < job->inputs; i++)
-    if (TF_TensorType(job->in[i]) != TF_STRING) TF_DeleteTensor(job->in[i]); /* strings are the caller's own */
+    if (TF_TensorType(job->in[i]) != TF_STRING) TF_DeleteTensor(job->in[i]); /* strings belong to the caller */
   if (job->keep) return;
   if (TF_GetCode(status) != TF_OK) fprintf(stderr, "emulated GPU: %s %s: %s\n", k->op, k->node, TF_Message(status));
   TF_DeleteStatus(status);
@@ -177,7 +177,7 @@ static void execute(void* with) {
 
 /* ---- the call ---- */
 
-/* What output shapes depend on: dtypes and shapes of all inputs, and the values of those in host memory. */
+/* Return all that determines the output shapes: the dtypes and shapes of all inputs, and the values in host memory. */
 static char* signature(TF_Tensor** in, const char* on_host, int inputs, size_t* length) {
   size_t room = 1;
   for (int i = 0; i < inputs; i++)
@@ -210,7 +210,7 @@ static void remember(Kernel* k, Shapes* shapes, char* key, size_t length) {
 static void keep_memory(void* data, size_t length, void* with) {}
 static void free_memory(void* data, size_t length, void* with) { free(data); }
 
-/* A tensor over the same memory; of what lies on the host, a copy, since TensorFlow may use that memory again. */
+/* Return a tensor that shares the memory of `t`. copied: copy the data, because TensorFlow may reuse host memory. */
 static TF_Tensor* view(TF_Tensor* t, int copied) {
   int64_t dims[MOST_DIMS];
   int rank = TF_NumDims(t);
@@ -225,7 +225,7 @@ static TF_Tensor* view(TF_Tensor* t, int copied) {
   return TF_NewTensor(TF_TensorType(t), dims, rank, data, size, copied ? free_memory : keep_memory, NULL);
 }
 
-/* Enqueue with outputs of known shapes. */
+/* Allocate outputs of known shapes and enqueue the call. */
 static void call_known(Job* job, const Shapes* shapes, TF_OpKernelContext* context, SP_Stream stream, uint64_t least, TF_Status* status) {
   Kernel* k = job->kernel;
   for (int i = 0; i < TF_NumOutputs(context) && TF_GetCode(status) == TF_OK; i++) {
@@ -241,14 +241,14 @@ static void call_known(Job* job, const Shapes* shapes, TF_OpKernelContext* conte
   if (!setting("EMULATED_GPU_ASYNC", 1)) await(stream, ticket);
 }
 
-/* The results' way into the outputs, in the stream's order. */
+/* Copy the results to the outputs. Runs as a task of the stream, to keep its order. */
 static void write_results(void* with) {
   Job* job = with;
   for (int i = 0; i < job->outputs; i++)
     if (job->out_data[i]) memcpy(job->out_data[i], TF_TensorData(job->results[i]), job->out_size[i]);
 }
 
-/* Run, wait, and hand the results over; their shapes go to `shapes`. Whether these fit there. */
+/* Run the call, wait, and set its outputs; write their shapes to `shapes`. Return whether they fit into it. */
 static int call_fresh(Job* job, Shapes* shapes, TF_OpKernelContext* context, SP_Stream stream, uint64_t least, TF_Status* status) {
   Kernel* k = job->kernel;
   int fits = 1;
@@ -285,7 +285,7 @@ static void compute(void* kernel, TF_OpKernelContext* context) {
   SP_Stream stream = TF_GetStream(context, status);
   int inputs = TF_NumInputs(context), outputs = TF_NumOutputs(context), strings = 0, waits = k->always_waits;
   uint64_t least = (uint64_t)(1000 * setting("EMULATED_GPU_KERNEL_US", 10));
-  if (!strcmp(k->op, "SyncDevice")) { /* as the CUDA build's: it waits for the compute stream alone */
+  if (!strcmp(k->op, "SyncDevice")) { /* waits for the compute stream only, as in the CUDA build */
     await_all(stream);
     TF_DeleteStatus(status);
     return;

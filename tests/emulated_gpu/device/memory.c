@@ -1,4 +1,4 @@
-/* The device's memory, which is the host's, given out up to a limit; copies and fills. */
+/* The device's memory: host memory, allocated up to a limit. Copies and fills. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

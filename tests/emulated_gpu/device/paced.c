@@ -1,6 +1,6 @@
-/* One op of a pace that a test knows, so that it can put a crossover where it wants it. With EMULATED_PACE_NS set,
- * Digamma of float32 takes that many nanoseconds an element on the CPU and, whatever its size, the least time of a
- * kernel on the emulated GPU; both scatter by 6 % (standard deviation about 3.5 %), as real calls do. It
+/* One op with a known speed, so that a test can choose where the crossover is. If EMULATED_PACE_NS is set, Digamma of
+ * float32 takes that many nanoseconds per element on the CPU. On the emulated GPU, it takes the minimum time of a
+ * kernel at every size. Both times vary by up to 6% (standard deviation about 3.5%), like those of real calls. The op
  * computes nothing. */
 #define _GNU_SOURCE
 #include <stdlib.h>

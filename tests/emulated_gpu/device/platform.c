@@ -1,5 +1,5 @@
-/* What TensorFlow is told when it loads the plug-in: a platform, its devices, and what the graph optimiser is to
- * leave alone. */
+/* Tells TensorFlow, when it loads the plug-in, about the platform, its devices, and the graph optimizer's pass to
+ * skip. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ EXPORT void TF_InitGraph(TP_OptimizerRegistrationParams* params, TF_Status* stat
   params->optimizer_configs->struct_size = TP_OPTIMIZER_CONFIGS_STRUCT_SIZE;
   params->optimizer->struct_size = TP_OPTIMIZER_STRUCT_SIZE;
   params->device_type = "GPU";
-  params->optimizer_configs->layout_optimizer = TF_TriState_Off; /* it makes NCHW, which no CPU kernel takes */
+  params->optimizer_configs->layout_optimizer = TF_TriState_Off; /* it converts to NCHW, which no CPU kernel supports */
   params->optimizer->create_func = create_optimizer;
   params->optimizer->optimize_func = keep_graph;
   params->optimizer->destroy_func = destroy_optimizer;

@@ -1,5 +1,5 @@
-/* What a profile shows of the device: an XSpace with a plane a device, a line a stream, and the launches on the lines
- * of the threads that made them, as CUPTI's collector writes it (xplane.proto). */
+/* Profiles the device: writes an XSpace (xplane.proto) like that of the CUPTI collector, with a plane per device, a
+ * line per stream, and a line per launching thread with its launches. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static struct { pthread_mutex_t lock; Record* first; int on; uint64_t correlatio
 
 int profiling(void) { return __atomic_load_n(&taken.on, __ATOMIC_RELAXED); }
 
-/* The calling thread as tsl::Env::GetCurrentThreadId numbers it: std::hash of its pthread. */
+/* std::hash, with which tsl::Env::GetCurrentThreadId computes a thread's number from its pthread. */
 extern size_t _ZSt11_Hash_bytesPKvmm(const void*, size_t, size_t);
 
 void begin_record(Record* record, const char* name, const char* node) {
@@ -90,7 +90,7 @@ static void put_event(Bytes* line, const Record* r, int device, uint64_t id, uin
 
 static void put_plane(Bytes* space, const char* name, int device, const Record* records) {
   Bytes plane = {0};
-  uint64_t id = 0, base = UINT64_MAX; /* offsets are picoseconds: counted from 1970 they would not fit */
+  uint64_t id = 0, base = UINT64_MAX; /* offsets in picoseconds since 1970 would overflow */
   for (const Record* r = records; r; r = r->next) base = r->launched < base ? r->launched : base;
   put_number(&plane, 1, device == LAUNCHES ? 0 : (uint64_t)device), put_text(&plane, 2, name);
   put_metadata(&plane, 5, CORRELATION_ID, "correlation_id"), put_metadata(&plane, 5, TF_OP, "tf_op");
@@ -98,7 +98,7 @@ static void put_plane(Bytes* space, const char* name, int device, const Record* 
     int fresh = on_plane(first, device);
     for (const Record* r = records; fresh && r != first; r = r->next)
       fresh = !on_plane(r, device) || line_of(r, device) != line_of(first, device);
-    if (!fresh) continue; /* its line has been written */
+    if (!fresh) continue; /* its line is already written */
     Bytes line = {0};
     char title[160];
     if (device == LAUNCHES) snprintf(title, sizeof title, "Host Threads/%lld", (long long)first->thread);
@@ -115,7 +115,7 @@ static void put_plane(Bytes* space, const char* name, int device, const Record* 
   put_message(space, 1, &plane);
 }
 
-/* ---- what TensorFlow's profiler calls ---- */
+/* ---- functions that TensorFlow's profiler calls ---- */
 
 static Bytes written;
 

@@ -1,4 +1,4 @@
-/* The environment, and the clock that the profile shares with TensorFlow's. */
+/* Settings from environment variables, and the clock, which TensorFlow's profiler also uses. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ uint64_t now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Sleeps for most of the time and looks at the clock for the rest: exact, and the host's cores stay free. */
+/* Sleep for most of the time, which leaves the host's cores free, then poll the clock, which is exact. */
 void wait_until(uint64_t ns) {
   for (uint64_t now; (now = now_ns()) < ns;)
     if (ns - now > 80000) {

@@ -1,4 +1,4 @@
-/* Streams, events and timers. A stream is a thread with a queue; an event is a place in that queue. */
+/* Streams, events and timers. A stream is a thread with a queue; an event is a position in that queue. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -93,7 +93,7 @@ static void create_stream(const SP_Device* d, SP_Stream* out, TF_Status* status)
   s->next = streams, streams = s;
   pthread_mutex_unlock(&streams_lock);
   pthread_create(&s->thread, NULL, run, s);
-  pthread_setname_np(s->thread, "emulated_stream"); /* where TensorFlow's profiler sees the CPU's kernels */
+  pthread_setname_np(s->thread, "emulated_stream"); /* TensorFlow's profiler shows the CPU kernels under this name */
 }
 static void destroy_stream(const SP_Device* d, SP_Stream s) {
   pthread_mutex_lock(&s->lock);
@@ -112,7 +112,7 @@ static void destroy_stream(const SP_Device* d, SP_Stream s) {
 }
 static void stream_status(const SP_Device* d, SP_Stream s, TF_Status* status) {}
 
-/* One stream waits for another's place by a task of its own. */
+/* A task that makes its stream wait for another stream's event. */
 static void await_event(void* with) {
   SP_Event e = with;
   await(e->stream, e->ticket);
