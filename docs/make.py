@@ -23,6 +23,7 @@ from tuilab.analysis.crossover import crossings, places
 from tuilab.analysis.processes import middle_of_processes, t_interval
 from tuilab.analysis.ratios import logs, ratio, unpaired
 from tuilab.analysis.statistics import estimate, locate, median
+from tuilab.analysis.words import listed
 from tuilab.history import schema, store
 from tuilab.model import claims, events, preset, program, requests, result
 from tuilab.model.parameters import Boolean, Choice, Parameter
@@ -50,7 +51,7 @@ def _named(info: Any) -> str:
         case msgspec.inspect.StrType():
             return "text"
         case msgspec.inspect.BoolType():
-            return "true or false"
+            return "boolean"
         case msgspec.inspect.IntType():
             return "whole number"
         case msgspec.inspect.FloatType():
@@ -62,7 +63,7 @@ def _named(info: Any) -> str:
         case msgspec.inspect.RawType():
             return "JSON"
         case msgspec.inspect.LiteralType():
-            words = " or ".join(f"`{value}`" for value in info.values)
+            words = listed([f"`{value}`" for value in info.values], "or")
             return words if len(info.values) <= MOST_VALUES else f"one of {len(info.values)} words"
         case msgspec.inspect.VarTupleType() | msgspec.inspect.ListType():
             return f"list of {_named(info.item_type)}"
@@ -74,7 +75,7 @@ def _named(info: Any) -> str:
             title = _title(info.cls)
             return f"[{title}](#{title.replace(' ', '-')})"
         case msgspec.inspect.UnionType():
-            return " or ".join(dict.fromkeys(_named(each) for each in info.types))
+            return listed(list(dict.fromkeys(_named(each) for each in info.types)), "or")
     return "value"
 
 

@@ -340,8 +340,8 @@ def tf() -> Any:
 
 @pytest.fixture(scope="session")
 def worker() -> Iterator[Worker]:
-    """Yield the shared worker, started as for a user. A test must wait for the end of its requests, because
-    the next test needs an idle worker.
+    """Yield the shared worker, which starts as usual, without a fork. A test must wait for the end of its
+    requests, because the next test needs an idle worker.
     """
     worker = Worker(environment={"TUILAB_TESTS_FORKED": ""})
     yield worker

@@ -1,4 +1,6 @@
-"""Saves a run that must outlive its reader. Each event is written to a file when it is sent or received."""
+"""Saves a run to a file, so that the run survives the process that reads its events. Each event is written
+when it is sent or received.
+"""
 
 import contextlib
 import os

@@ -96,7 +96,7 @@ WRITE = names("writefile cache torecord etorecord sql fromgraph summary v1_write
 READ = names("readfile csv immutable")
 """External files that read the secret when opened."""
 HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant_bomb")
-"""External files that take long to test; see `test_opening_matrix.py`."""
+"""External files that are slow to test; see `test_opening_matrix.py`."""
 
 
 @pytest.mark.long

@@ -404,8 +404,8 @@ def memory_taken(machine: Machine):
     visible=True,
 )
 def cudnn_13(machine: Machine):
-    """Both wheels write to nvidia/cudnn/lib, for example after `pip install torch` for CUDA 13
-    (pytorch#188892).
+    """`pip install torch` for CUDA 13 installs nvidia-cudnn-cu13, which writes to the same folder as
+    nvidia-cudnn-cu12: nvidia/cudnn/lib (pytorch#188892).
     """
     machine.healthy()
     machine.package("nvidia-cudnn-cu13", "9.20.0.48")

@@ -24,7 +24,7 @@ LIGHTER: dict[str, dict[str, object]] = {
     "too-large-tensor": {"bytes": 2**25, "step": 2**23, "limit": 2**28},
     "beyond-gpu-memory": {"limit": 2**28},
 }
-"""Smaller values for presets that take long on two cores. The tests only need these presets to run."""
+"""Smaller values for presets that are slow on two cores. The tests only need these presets to run."""
 
 CANNOT = {
     "xla": "Could not find compiler for platform EMULATED",

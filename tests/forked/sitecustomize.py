@@ -26,7 +26,7 @@ AT_IMPORT = (
 def forked(folder: str) -> None:
     """Let the server fork a worker in place of this process, and exit when that worker exits.
 
-    Without a server, return, so that the worker starts as for a user.
+    Without a server, return, so that the worker starts as usual.
     """
     import fcntl
     import hashlib

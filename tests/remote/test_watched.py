@@ -107,7 +107,8 @@ def test_each_process_has_a_row_and_the_slowest_is_named(watch: Watch, tmp_path:
 @pytest.mark.slow
 def test_local_and_remote_programs_are_watched_on_one_screen(sshd: Sshd, tmp_path: Path) -> None:
     """Each running program has a row. The stop key stops both programs."""
-    # The remote steps take 20 times as long as the local ones, because a busy machine lengthens short steps.
+    # Make the remote steps 20 times as long as the local ones: on a busy machine, steps of 0.01 s and 0.03 s
+    # may take equally long.
     (tmp_path / "train.py").write_text(STEPS.replace("range(300)", "range(100_000)").replace("0.03", "0.2"))
     words = ("watch", "--host", "local", "--host", "gpu-07", "--", sys.executable, "train.py")
     env = sshd.environment(tmp_path / "data") | {"TF_CPP_MIN_LOG_LEVEL": "3"}

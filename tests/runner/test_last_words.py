@@ -12,9 +12,9 @@ from tuilab.runner import process
 
 def test_a_kill_is_blamed_on_memory_only_if_the_kernel_says_so(monkeypatch):
     monkeypatch.setattr(process, "oom_kills", lambda: 3)
-    assert "the kernel ran out of memory" in process.local_end(-9, [], 2)
+    assert "(out of memory)" in process.local_end(-9, [], 2)
     assert "not out of memory" in process.local_end(-9, [], 3)
-    assert "may have run out" in process.local_end(-9, [], None)
+    assert "(possibly out of memory)" in process.local_end(-9, [], None)
     assert process.local_end(-9, ["x", CLOSED], 3) == f"the worker ended: {CLOSED}"
 
 

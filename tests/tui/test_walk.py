@@ -252,7 +252,7 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
 
 @asynccontextmanager
 async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[tuple[LabApp, Pilot[int]]]:
-    """Run the lab as a user runs it, with the bundled presets and its own history."""
+    """Run the lab with a real worker, as a user runs it: with the bundled presets and its own history."""
     app = LabApp(Options(keymap=folder / "keymap.toml", store=lambda: Store.open(folder / "history")))
     async with app.run_test(size=size, notifications=True) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]

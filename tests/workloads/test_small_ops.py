@@ -22,7 +22,7 @@ def chain(variant, ops, x, y):
 @pytest.mark.parametrize("variant", ["add-multiply", "matmul", "sums"])
 @pytest.mark.parametrize("ops", [1, 7, 2_003])
 def test_a_chain_has_all_of_its_ops(make, monkeypatch, mode, variant, ops):
-    monkeypatch.setattr(elementwise, "UNROLLED", 100)  # XLA takes long to compile a thousand ops in a row
+    monkeypatch.setattr(elementwise, "UNROLLED", 100)  # XLA is slow to compile a thousand ops in a row
     made = make("elementwise", variant, mode, side=5, ops=ops, dtype="float64")
     x, y = (t.numpy() for t in made.case.arguments)
     np.testing.assert_allclose(made.call().numpy(), chain(variant, ops, x, y), atol=1e-9)

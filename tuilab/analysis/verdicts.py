@@ -429,8 +429,8 @@ def raises(when: Raises, state: RunState) -> Judgement:
         other = next((error for error in errors if wanted not in error), None)
         if other is not None:
             kinds = listed(other[1:], "and")
-            of = f", a kind of {kinds}," if kinds else ""
-            return "refuted", f"{arm.label} raised {other[0] if other else 'an error'}{of} not {wanted}."
+            of = f", a kind of {kinds}" if kinds else ""
+            return "refuted", f"{arm.label} raised {other[0] if other else 'an error'}{of}, not {wanted}."
     arm, errors = rows[0]
     named = errors[0][0]
     of = f", a kind of {wanted}" if named != wanted else ""

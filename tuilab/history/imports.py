@@ -1,4 +1,4 @@
-"""Imports runs: from a recording, or from a worker's spool."""
+"""Imports runs from a recording or a worker's spool."""
 
 import contextlib
 import sqlite3

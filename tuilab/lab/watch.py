@@ -315,8 +315,8 @@ class Watching(ShownProgram):
         if self._told and time.monotonic() >= self._due:
             begun = time.monotonic()
             self.draw()
-            # If the program has run for long, building the page takes long and competes with the program for
-            # CPU time.
+            # The longer the program has run, the longer it takes to build the page, which competes with the
+            # program for CPU time.
             self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
 
     def draw(self) -> None:

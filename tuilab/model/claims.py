@@ -118,7 +118,7 @@ class FactIs(_Condition, frozen=True, kw_only=True, tag="fact"):
     """Name of the fact."""
     value: bool | int | float | str
     relation: Literal["is", "at-least", "at-most"] = "is"
-    """`is`, `at-least` or `at-most`."""
+    """How the observed value must compare with `value`: `is` (equal), `at-least` or `at-most`."""
     arms: ArmPattern = ArmPattern()
 
 

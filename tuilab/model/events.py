@@ -87,7 +87,7 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
     text: str
     level: Literal["debug", "info", "warning", "error"] = "info"
     source: str = "tensorflow"
-    """`tensorflow`, `user` or `tuilab`."""
+    """Origin of the line: `tensorflow`, `user` or `tuilab`."""
     run: str = ""
     """Id of the run; empty outside a run."""
 

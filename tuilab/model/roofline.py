@@ -247,7 +247,7 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """The display name, `H100`."""
     input: str
-    """`resident` or `copied`."""
+    """`resident` if the inputs stay on the GPU, or `copied` if each call copies them."""
     mode: str
     """The mode with the smallest bound."""
     seconds: float

@@ -249,9 +249,9 @@ def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -
             hint = ""
             if name == "SIGKILL":
                 now = oom_kills()
-                hint = " (the kernel may have run out of memory)"
+                hint = " (possibly out of memory)"
                 if killed is not None and now is not None:
-                    hint = " (the kernel ran out of memory)" if now > killed else " (not out of memory)"
+                    hint = " (out of memory)" if now > killed else " (not out of memory)"
             return f"the worker was killed by {name}{hint}{last}"
     return f"the worker ended with code {code}{last}"
 

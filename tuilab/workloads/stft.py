@@ -78,8 +78,8 @@ DECLARATION = Declaration(
             name="pinned",
             label="pin to the device",
             help=(
-                "Request the arm's device. If off, TensorFlow chooses, and an arm on another device gets no "
-                "figure."
+                "Request the arm's device. If off, TensorFlow chooses; an arm whose work runs on a different "
+                "device gets no figure."
             ),
             default=True,
         ),

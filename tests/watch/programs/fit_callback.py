@@ -1,5 +1,5 @@
 # expects: between-steps
-"""A user callback takes long after each batch."""
+"""A user callback is slow after each batch."""
 
 import time
 

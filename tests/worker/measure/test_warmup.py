@@ -1,4 +1,4 @@
-"""The warm-up lasts until timings are steady, and makes few calls if a call takes long."""
+"""The warm-up lasts until timings are steady, and makes few calls if calls are slow."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

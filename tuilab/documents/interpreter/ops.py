@@ -224,9 +224,9 @@ def joined_dtype(args: Arguments) -> str | None:
 
 
 def convolved(args: Arguments) -> Shape | None:
-    """Return the shape of `tf.nn.conv1d` for (batch, length, channels).
+    """Return the shape of the result of `tf.nn.conv1d` for an input of shape (batch, length, channels).
 
-    The length is known for padding SAME and stride 1, otherwise None.
+    The length is known for padding SAME and stride 1; otherwise it is None.
     """
     before, kernel = same(args), args.get("filters")
     taps = kernel.shape if isinstance(kernel, Tensor) else None

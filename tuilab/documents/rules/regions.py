@@ -651,7 +651,7 @@ _MAKES = re.compile(
     r"|(?:\b|_)(?:pre-?process\w*|prepar\w*|decod\w*)\b|\b(?:sav(?:e|ing)|writ(?:e|ing)|logging|export\w*|download\w*)\b",
     re.IGNORECASE,
 )
-# Actions that take long even compared with minutes of training.
+# Actions that are slow even compared with minutes of training.
 _LASTS = re.compile(r"a plot|the model is (?:tested|saved at)|\S+ is imported")
 _ONE_ANSWER = re.compile(r"\b(?:infer(?:ence|red|ring)?|latency)\b", re.IGNORECASE)
 
