@@ -2,6 +2,7 @@
 sentence.
 """
 
+from pathlib import Path
 from textwrap import indent
 from types import SimpleNamespace
 
@@ -159,6 +160,26 @@ def test_the_command_says_what_cannot_be_measured(tmp_path):
     done = here("check", "--prove", str(article))
     assert done.returncode == 0 and done.stdout == ""
     assert "no finding can be proved by a measurement" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), 0),
+        (("--fail-on", "warning"), 1),
+        (("--fail-on", "warning", "--ignore", "TL105"), 0),
+        (("--fail-on", "warning", "--baseline", "known.json"), 0),
+        (("--select", "TL9999"), 2),
+    ],
+)
+def test_the_command_has_the_exit_code_of_a_check(tmp_path, monkeypatch, options, code):
+    """No measurement: the scripted lab proves nothing."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tuilab.cli.prove.with_lab", lambda measure: [])
+    Path("article.md").write_text(f"```python\n{FIRST}\n```\n")
+    assert here("check", "article.md", "--write-baseline", "known.json").returncode == 0
+    for more in ((), ("--prove",), ("--prove", "--json")):
+        assert here("check", "article.md", *options, *more).returncode == code, more
 
 
 class Bench:

@@ -24,6 +24,8 @@ from tuilab.documents.checker.files import (
     check_files,
     check_one,
     gather,
+    read_one,
+    result_of,
     usable_processors,
     without_baseline,
     write_baseline,
@@ -128,8 +130,8 @@ def check(
     or - for standard input. Put a project's settings in [tool.tuilab.check] in its pyproject.toml. To ignore
     a finding, write `# noqa: TL103` on its line or `<!-- tuilab: ignore TL103 -->` above its example.
 
-    Exit codes: 0 no finding at or above --fail-on; 1 such a finding; 2 bad input, or a file that cannot be
-    read.
+    Exit codes, also with --prove: 0 no finding at or above --fail-on; 1 such a finding; 2 bad input, or a
+    file that cannot be read. --diff: 1 if it prints changes. --measure: 0 whatever the verdicts are.
     """
     layout = "json" if as_json else layout
     if rules or explain:
@@ -140,10 +142,8 @@ def check(
             raise InputError("PATH", " ".join(paths), "one document to measure")
         not_over("-o", target_file, paths)
         ctx.exit(measure_document(paths[0], target_file, budget))
-    if prove:
-        if len(paths) != 1:
-            raise InputError("PATH", " ".join(paths), "one document with findings to prove")
-        ctx.exit(prove_document(paths[0], budget, layout == "json"))
+    if prove and len(paths) != 1:
+        raise InputError("PATH", " ".join(paths), "one document with findings to prove")
     if not paths:
         raise InputError("PATH", "", "documents or folders to read, or - for standard input")
     words = ("select", "ignore", "preview", "fail_on", "level", "target", "tensorflow", "config", "baseline")
@@ -154,6 +154,13 @@ def check(
         else names_of_tensorflow(tell, learn=not options["no_worker"])
     )
     job = CheckJob(api, chosen, validate, whole=layout in ("json", "full"))
+    if prove:
+        path = "<stdin>" if paths[0] == STDIN else Path(paths[0]).as_posix()
+        report = read_one(read_stdin() if paths[0] == STDIN else Path(paths[0]), path, job)
+        results = [result_of(report, path, job)]
+        results = results if base is None else without_baseline(base, results)
+        prove_document(report, results[0], budget, layout == "json")
+        ctx.exit(exit_code(results, chosen))
     if options["write"] or options["differences"]:
         changed = _fix(paths, job, options["differences"])
         if options["differences"]:
@@ -168,10 +175,15 @@ def check(
     if base is not None:
         results = without_baseline(base, results)
     _print(results, layout, chosen, api.version if api else "", target_file)
+    ctx.exit(exit_code(results, chosen))
+
+
+def exit_code(results: Sequence[FileResult], chosen: CheckSettings) -> int:
+    """Return the exit code of a check, with or without proofs."""
     if any(result.error for result in results):
-        ctx.exit(BAD_INPUT)
+        return BAD_INPUT
     failed = any(at_least(f.severity, chosen.fail_on) for r in results for f in r.findings)
-    ctx.exit(FINDINGS if failed else DONE)
+    return FINDINGS if failed else DONE
 
 
 def _settings(

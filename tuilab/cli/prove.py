@@ -5,14 +5,12 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from tuilab.cli.exits import DONE
 from tuilab.cli.lab import emit, with_lab
 from tuilab.cli.options import columns
-from tuilab.cli.said import tell
+from tuilab.documents import DocumentReport
+from tuilab.documents.checker.files import FileResult
 from tuilab.lab import Lab
-from tuilab.lab.opening import read_document
 from tuilab.lab.proof import Proven, proofs, prove
-from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BudgetName
 from tuilab.report.rows import wrapped
@@ -25,16 +23,10 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
     proofs: Sequence[Proven]
 
 
-def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
-    """Measure how far the mistakes in a document distort its figures; return the exit code.
-
-    Raises InputError, WorkerError.
-    """
-    report = read_document(document, tell, preview=False)
-    if report.unreadable:
-        raise InputError(sanitize_line(document, 300), "", report.unreadable)
-    wanted = list(proofs(report))
-    path = sanitize_line(document, 300)
+def prove_document(report: DocumentReport, found: FileResult, budget: BudgetName, as_json: bool) -> None:
+    """Measure how far the findings in a document distort its figures. Raises WorkerError."""
+    wanted = [proof for proof in proofs(report) if proof.finding in found.findings]
+    path = sanitize_line(found.path, 300)
 
     def print_proof(shown: Proven) -> None:
         if not as_json:
@@ -49,4 +41,3 @@ def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
         emit(Proofs(path=path, proofs=made))
     elif not wanted:
         click.echo(f"{path}: no finding can be proved by a measurement", err=True)
-    return DONE

@@ -175,6 +175,11 @@ def _is_about(path: Path) -> bool:
 
 def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
     """Check a document, given its path or its bytes. Raises InputError if it is unreadable."""
+    return result_of(read_one(source, path, job), path, job)
+
+
+def read_one(source: Path | bytes, path: str, job: CheckJob) -> DocumentReport:
+    """Read a document with the job's settings. Raises InputError if it is unreadable."""
     settings = job.settings
     report = read(
         source,
@@ -187,7 +192,7 @@ def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
     )
     if report.unreadable:
         raise InputError(path, "", sanitize_line(report.unreadable, 200))
-    return result_of(report, path, job)
+    return report
 
 
 def result_of(report: DocumentReport, path: str, job: CheckJob) -> FileResult:
