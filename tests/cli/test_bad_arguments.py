@@ -3,6 +3,9 @@
 import os
 import random
 import re
+import sys
+import tomllib
+from pathlib import Path
 
 import click
 import pytest
@@ -152,3 +155,15 @@ def test_check_without_a_claim_is_refused_before_anything_is_measured(command, t
         done = here(command, name, "--check")
         assert done.returncode == 2 and "has no claim to check" in done.stderr
     assert here(command, "stft-small", "--check").returncode == 3, "that one has a claim"
+
+
+def test_serve_and_the_guide_name_the_same_package_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "textual_serve", None)
+    monkeypatch.delitem(sys.modules, "tuilab.serve", raising=False)
+    root = Path(__file__).parents[2]
+    (needs,) = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"][
+        "serve"
+    ]
+    code, said = call(["serve"])
+    assert code == 2 and f"{sys.executable} -m pip install '{needs}'" in " ".join(said.split()), said
+    assert f"pip install '{needs}'" in (root / "docs" / "guide.md").read_text()

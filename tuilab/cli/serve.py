@@ -7,6 +7,8 @@ import click
 
 from tuilab.model.errors import InputError
 
+NEEDS = "textual-serve>=1.1,<2"
+"""The package of the extra `serve`. pip can install it without tuilab's source folder."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -37,7 +39,7 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("textual_serve", "aiohttp"):
             raise
-        installs = f"{sys.executable} -m pip install 'textual-serve>=1.1,<2'"
+        installs = f"{sys.executable} -m pip install '{NEEDS}'"
         raise InputError("serve", "", "", f"it needs the package textual-serve: {installs}") from None
     try:
         check_free(address, port)
