@@ -274,6 +274,7 @@ class ScriptedRunner:
         self.declares: dict[str, Declaration] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
         """Arguments whose shapes the user must give before a run, by function."""
+        self.suggested: tuple[str, ...] = ()
         self.failing: tuple[str, ...] = ()
         self.holding = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -315,6 +316,7 @@ class ScriptedRunner:
         declaration, lacking = self.declares.get(name), self.lacking.get(name, ())
         if lacking and not request.opening.inputs:
             refused = Refused(request=request.id, message="no known shape", where="file", lacking=lacking)
+            refused = msgspec.structs.replace(refused, suggested=self.suggested)
             self._on_event(refused)
         elif declaration is None:
             self._on_event(Refused(request=request.id, message=f"{request.file}: no such file", where="file"))

@@ -25,7 +25,7 @@ from tuilab.model.workload import Declaration
 from tuilab.tui.panels.header import Header
 from tuilab.tui.screens.document import DocumentScreen, about
 from tuilab.tui.screens.menu import MenuScreen
-from tuilab.tui.screens.shapes import SQUARE, ShapesScreen
+from tuilab.tui.screens.shapes import ShapesScreen
 from tuilab.tui.screens.watching import WatchScreen
 from tuilab.tui.widgets.slider import Slider
 
@@ -291,7 +291,15 @@ async def test_a_function_without_shapes_asks_for_them_and_is_measured_with_them
         app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
         await until(pilot, lambda: isinstance(app.screen, ShapesScreen))
         await rest(pilot, app)
-        assert "Shapes for forward" in text(app) and text(app).count(SQUARE) == 2
+        assert "None of the usual shapes is known to fit" in " ".join(text(app).split())
+        await press(pilot, app, "enter enter")
+        assert "expected a shape such as" in " ".join(text(app).split()) and not app.runner.measured
+        await press(pilot, app, "escape")
+        app.runner.suggested = ("float32[n=64,n=64]",) * 2
+        app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
+        await until(pilot, lambda: isinstance(app.screen, ShapesScreen))
+        await rest(pilot, app)
+        assert "Shapes for forward" in text(app) and text(app).count("float32[n=64,n=64]") == 2
         first, second = app.screen.query(Input)
         await press(pilot, app, "enter")
         assert app.focused is second, "enter goes to the next line, and an empty line takes what it shows"

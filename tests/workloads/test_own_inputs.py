@@ -60,6 +60,26 @@ def nested(x, state):
     h, c = state
     return x + h * c["deep"]
 
+def product(a, b):
+    return tf.matmul(a, b)
+
+def biased(x, weights, bias):
+    return tf.nn.bias_add(tf.matmul(x, weights), bias)
+
+def cross_entropy(labels, logits):
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+
+def counted(n):
+    return tf.zeros((n, n))
+
+def plane(image):
+    return tf.image.sobel_edges(image)
+
+def ranked(x):
+    print("traced")
+    tf.debugging.assert_rank(x, 7)
+    return x
+
 def whole(n: int):
     return tf.ones((n,))
 
@@ -219,8 +239,39 @@ def test_files_that_cannot_be_opened_are_refused_in_a_sentence(worker, own, name
     refused, _ = declare(worker, f"{own}:{name}", *shapes)
     assert isinstance(refused, Refused) and not refused.detail
     assert says in refused.message, refused.message
-    if "no known shape" in says:
+    if "known shape" in says:
         assert refused.lacking == (("a", "b") if not shapes else ("b",))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "suggested"),
+    [
+        ("loss", [], ["float32[batch=32,64]"] * 2),
+        ("loss", ["a=float32[rows=6,4]"], ["float32[rows=6,4]"]),
+        ("product", [], ["float32[n=64,n=64]"] * 2),
+        ("biased", [], ["float32[batch=32,64]", "float32[64,64]", "float32[64]"]),
+        ("cross_entropy", [], ["int32[batch=32]", "float32[batch=32,64]"]),
+        ("counted", [], ["int32[]"]),
+        ("plane", [], ["float32[batch=8,height=64,width=64,3]"]),
+        ("dense", [], ["float32[batch=32,64]"]),
+    ],
+)
+def test_suggested_shapes_are_accepted_and_leave_the_function_unchanged(worker, own, name, given, suggested):
+    refused, _ = declare(worker, f"{own}:{name}", *given)
+    assert isinstance(refused, Refused) and list(refused.suggested) == suggested, refused
+    shapes = [f"{each}={shape}" for each, shape in zip(refused.lacking, suggested, strict=True)]
+    assert " ".join(f"--input {shape}" for shape in shapes) in refused.message
+    if name == "dense":  # tracing has not built the layer
+        shapes = ["inputs=float32[2,8]"]
+    arms, _ = measured(worker, f"{own}:{name}", *given, *shapes)
+    assert arms["graph"].status == "ok", arms["graph"].reason
+
+
+def test_no_shape_is_invented_if_none_of_the_usual_ones_fits(worker, own):
+    refused, _ = declare(worker, f"{own}:ranked")
+    assert isinstance(refused, Refused) and refused.suggested == ()
+    assert "x has no known shape; no usual shape is known to fit; pass --input NAME=DTYPE[" in refused.message
+    assert "float32" not in refused.message
 
 
 def test_the_range_of_indices_is_found_by_calling(worker, own):

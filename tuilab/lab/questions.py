@@ -28,10 +28,10 @@ class Unanswered(WorkerError):
 class RefusedInput(InputError):
     """An InputError from the worker, with its message."""
 
-    def __init__(self, message: str, lacking: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, lacking: tuple[str, ...] = (), suggested: tuple[str, ...] = ()) -> None:
         ValueError.__init__(self, message)
-        self.lacking = lacking
-        """Arguments of the user's code whose shapes are missing."""
+        self.lacking, self.suggested = lacking, suggested
+        """Arguments of the user's code whose shapes are missing, and shapes that it accepts, if known."""
 
 
 class Questions:
@@ -95,7 +95,7 @@ class Questions:
         if isinstance(event, Refused):
             if event.detail or not event.where:  # the user's code raised an error, or the worker died
                 raise Unanswered(event.message, event.detail)
-            raise RefusedInput(event.message, event.lacking)
+            raise RefusedInput(event.message, event.lacking, event.suggested)
         assert isinstance(event, Declared)
         return event.declaration
 

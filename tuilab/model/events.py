@@ -550,6 +550,8 @@ class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
     origin: str = ""
     lacking: tuple[str, ...] = ()
     """Arguments of the user's function whose shapes are missing."""
+    suggested: tuple[str, ...] = ()
+    """A shape for each of them that the function accepts; empty if none was found."""
 
 
 Event = (

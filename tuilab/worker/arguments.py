@@ -6,6 +6,7 @@ Shapes come from `--input`, an `input_signature`, a `tf.TensorSpec` annotation o
 import ast
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -15,9 +16,10 @@ import numpy as np
 
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Integer, LogInteger, Parameter, Value
-from tuilab.model.shapes import EXAMPLE, Argument, Constant, Shape, Size, checked, text_of
+from tuilab.model.shapes import Argument, Constant, Shape, Size, checked, text_of
 from tuilab.worker.models.inputs import BATCH, INTEGERS, Made, axis_name, limit_of
 from tuilab.worker.ranges import Range, read
+from tuilab.worker.suggest import Trace
 from tuilab.workloads import declare as own
 from tuilab.workloads.base import Build, Case
 
@@ -29,15 +31,24 @@ TRIES = 8
 
 
 class ShapesNeededError(InputError):
-    """Raised if a function has arguments of unknown shape; `lacking` names them."""
+    """Raised if a function has arguments of unknown shape; `lacking` names them.
 
-    def __init__(self, name: str, lacking: Sequence[str]) -> None:
-        self.lacking = tuple(lacking)
-        given = " ".join(f"--input {each}={EXAMPLE}" for each in lacking)
-        have = "has" if len(lacking) == 1 else "have"
-        caught = f"call tuilab.capture({name.rpartition(':')[2]}, …) in the program that uses it"
-        text = f"{' and '.join(lacking)} {have} no known shape; pass {given}, or {caught}"
-        super().__init__(name, lacking, "shapes", text)
+    trace: traces the function with given shapes of these arguments. known: the shapes of the other arguments.
+    """
+
+    def __init__(self, name: str, lacking: Sequence[str], trace: Trace, known: Sequence[str] = ()) -> None:
+        self.lacking, self.trace, self.known = tuple(lacking), trace, tuple(known)
+        self._function = name.rpartition(":")[2]
+        super().__init__(name, lacking, "shapes", self.text(()))
+
+    def text(self, suggested: Sequence[str]) -> str:
+        """Return the message. suggested: a shape for each of the arguments; () if none is known to fit."""
+        have = "has" if len(self.lacking) == 1 else "have"
+        pairs = zip(self.lacking, suggested, strict=False)
+        given = " ".join(f"--input {name}={shape}" for name, shape in pairs)
+        given = f"pass {given}" if given else "no usual shape is known to fit; pass --input NAME=DTYPE[SIZES]"
+        caught = f"call tuilab.capture({self._function}, …) in the program that uses it"
+        return f"{' and '.join(self.lacking)} {have} no known shape; {given}, or {caught}"
 
 
 def unwrapped(function: Any) -> Any:
@@ -111,6 +122,33 @@ class Arguments:
     def _constant(self, leaf: Any, values: Mapping[str, Value]) -> Any:
         return values.get(leaf.name, leaf.value) if isinstance(leaf, Constant) else leaf
 
+    def _traceable(
+        self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]
+    ) -> tuple[Callable[..., Any], list[Any]]:
+        """Return a function of this call's tensors, and their TensorSpecs."""
+
+        def traced(*tensors: Any) -> Any:
+            given = iter(tensors)
+
+            def put(leaf: Any) -> Any:
+                return next(given) if isinstance(leaf, Shape) else self._constant(leaf, values)
+
+            args, kwargs = mapped(put, self.args), mapped(put, self.kwargs)
+            return call(*args, **kwargs)
+
+        shapes = [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Shape)]
+        return traced, [tf.TensorSpec(_sizes(leaf, values), leaf.dtype) for leaf in shapes]
+
+    def trace(self, call: Callable[..., Any]) -> None:
+        """Trace a call in a graph of its own. Raises whatever the call raises.
+
+        In that graph, TensorFlow creates variables without running an eager op.
+        """
+        tf = sys.modules["tensorflow"]
+        traced, specs = self._traceable(tf, call, {})
+        with tf.Graph().as_default():
+            tf.function(traced).get_concrete_function(*specs)
+
     def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
         """Find the valid values of integer, string and mask inputs by reading the graph.
 
@@ -122,16 +160,7 @@ class Arguments:
             return
         self._learned = dict(values)
 
-        def traced(*tensors: Any) -> Any:
-            given = iter(tensors)
-
-            def put(leaf: Any) -> Any:
-                return next(given) if isinstance(leaf, Shape) else self._constant(leaf, values)
-
-            args, kwargs = mapped(put, self.args), mapped(put, self.kwargs)
-            return call(*args, **kwargs)
-
-        specs = [tf.TensorSpec(_sizes(leaf, values), leaf.dtype) for leaf in shapes]
+        traced, specs = self._traceable(tf, call, values)
         found = dict(
             zip((s.name for s in shapes), read(tf, traced, specs, [s.name for s in shapes]), strict=False)
         )
@@ -219,7 +248,13 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
         if whole:
             expected = f"a default, as in {whole[0]}=32, or --input {whole[0]}=32"
             raise InputError(name, whole[0], expected, f"{whole[0]} needs {expected}")
-        raise ShapesNeededError(name, lacking)
+
+        def trace(shapes: Mapping[str, Argument]) -> None:
+            checked([*given, *shapes.values()])
+            Arguments(*_split_positional(accepts, {**found, **shapes})).trace(unwrapped(target))
+
+        known = [text_of(each).partition("=")[2] for each in given if isinstance(each, Shape)]
+        raise ShapesNeededError(name, lacking, trace, known)
     args, kwargs = _split_positional(accepts, found)
     if by_name and inspect.Parameter.VAR_KEYWORD in kinds:
         kwargs |= by_name
@@ -339,7 +374,7 @@ def _shaped(spec: Any, name: str) -> Shape:
         expected = "a tf.TensorSpec; for ragged or sparse inputs, a function that returns (step, inputs)"
         raise InputError(name, str(spec), expected)
     if spec.shape.rank is None:
-        raise InputError(name, str(spec), f"a shape with a rank: --input {name}={EXAMPLE}")
+        raise InputError(name, str(spec), f"a shape with a rank: --input {name}={spec.dtype.name}[SIZES]")
     dimensions = spec.shape.as_list()
     sizes = tuple(_dimension(n, len(dimensions), i) for i, n in enumerate(dimensions))
     return Shape(name, spec.dtype.name, sizes)

@@ -61,6 +61,7 @@ from tuilab.worker.context import Context, Tell
 from tuilab.worker.models import open_model
 from tuilab.worker.models.inputs import Given
 from tuilab.worker.models.keras_file import inputs_of, packed
+from tuilab.worker.suggest import suggest
 from tuilab.worker.tracebacks import PACKAGE, owns, text_of, user_traceback
 from tuilab.workloads import declare as own
 from tuilab.workloads.base import Build, Case, Mark, Workload
@@ -79,7 +80,16 @@ def declare(context: Context, request: Request) -> None:
         declaration = load(request.file, request.opening, context.telling(request.id)).declaration
     except ShapesNeededError as error:
         where = sanitize_line(request.file, 300)
-        context.send(Refused(request=request.id, message=str(error), where=where, lacking=error.lacking))
+        suggested = suggest(error.lacking, error.trace, error.known)
+        context.send(
+            Refused(
+                request=request.id,
+                message=error.text(suggested),
+                where=where,
+                lacking=error.lacking,
+                suggested=suggested,
+            )
+        )
         return
     except InputError:
         raise
@@ -143,7 +153,10 @@ def _workload(
         raise InputError(place, type(target).__name__, "a function, a Keras layer or a Keras model")
     found = find(target, place, inputs, scope)
     if _is_layer(target) and found is None:
-        raise ShapesNeededError(place, ["inputs"])
+        layer = target
+        raise ShapesNeededError(
+            place, ["inputs"], lambda shapes: Arguments(tuple(shapes.values())).trace(layer)
+        )
     bound = found.bound if found else frozenset()
     accepts, hints = signature(target, place), annotations(target)
     if is_graph(target):

@@ -83,7 +83,7 @@ class Opener:
             await self._open(words, taken or self._take)
         except InputError as error:
             if isinstance(error, RefusedInput) and error.lacking:
-                self._ask_shapes(words, error.lacking)
+                self._ask_shapes(words, error.lacking, error.suggested)
                 return
             self._corner.say(f"{error}. {{open}} restores what you typed.", "error")
         except Unanswered as error:
@@ -147,7 +147,7 @@ class Opener:
         else:
             self._screen.app.push_screen(DocumentScreen(report, self._lab), self._take)
 
-    def _ask_shapes(self, words: str, lacking: Sequence[str]) -> None:
+    def _ask_shapes(self, words: str, lacking: Sequence[str], suggested: Sequence[str]) -> None:
         from tuilab.lab.opening import of_shapes, with_shapes
         from tuilab.tui.screens.shapes import ShapesScreen
 
@@ -158,7 +158,7 @@ class Opener:
                 self.open_soon(of_shapes(name, shapes))
 
         self._corner.say("")
-        self._screen.app.push_screen(ShapesScreen(name.rpartition(":")[2], lacking), given)
+        self._screen.app.push_screen(ShapesScreen(name.rpartition(":")[2], lacking, suggested), given)
 
     def _take(self, preset: Preset | None, own: Own | None = None) -> None:
         if preset is not None:

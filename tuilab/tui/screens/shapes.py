@@ -14,9 +14,9 @@ from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.line_input import LineInput
 
 ABOUT = f"""Type the shape of each argument, such as {EXAMPLE}; named dimensions become sliders. \
-Add a range to integers, such as int32[32]:0..999. Type a Python value as you would in code, such as 5. \
-An empty line takes the shape that it shows."""
-SQUARE = "float32[n=64,n=64]"
+Add a range to integers, such as int32[32]:0..999. Type a Python value as you would in code, such as 5. """
+FITS = "An empty line takes the shape that it shows; the function accepts these shapes."
+NONE_FITS = "None of the usual shapes is known to fit this function."
 
 
 class ShapesScreen(Page[Sequence[str]]):
@@ -30,18 +30,19 @@ class ShapesScreen(Page[Sequence[str]]):
     ShapesScreen VerticalScroll { height: auto; }
     """
 
-    def __init__(self, function: str, lacking: Sequence[str]) -> None:
+    def __init__(self, function: str, lacking: Sequence[str], suggested: Sequence[str] = ()) -> None:
+        """suggested: a shape for each argument that the function accepts; () if none is known."""
         super().__init__()
         self._function, self._lacking = function, tuple(lacking)
+        self._suggested = tuple(suggested) or ("",) * len(self._lacking)
 
     def compose(self) -> ComposeResult:
         title = f"Shapes for {self._function}"
         with framed(VerticalScroll(), title, "enter continues, {page.close} cancels"):
-            yield Static(ABOUT, markup=False)
-            for name in self._lacking:
+            yield Static(ABOUT + (FITS if any(self._suggested) else NONE_FITS), markup=False)
+            for name, suggested in zip(self._lacking, self._suggested, strict=True):
                 yield Static(name, markup=False, classes="name")
-                # The same square for all arguments suits products, sums and elementwise functions.
-                yield LineInput(placeholder=SQUARE if len(self._lacking) > 1 else EXAMPLE)
+                yield LineInput(placeholder=suggested)
             yield Static("", markup=False, id="wrong")
 
     def on_mount(self) -> None:

@@ -321,7 +321,7 @@ def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
         raise InputError(
             name,
             "a subclassed model built without known shapes",
-            "--input NAME=float32[batch=32,64] for each argument of its call, or its SavedModel, written by "
+            "--input NAME=DTYPE[SIZES] for each argument of its call, or its SavedModel, written by "
             "model.export(folder)",
         )
 

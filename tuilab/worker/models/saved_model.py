@@ -19,7 +19,7 @@ from tuilab.model.parameters import Parameter, Value
 from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
-from tuilab.model.shapes import EXAMPLE, Argument, Shape
+from tuilab.model.shapes import Argument, Shape
 from tuilab.model.workload import Declaration
 from tuilab.worker.confinement import blobs
 from tuilab.worker.models import memory
@@ -217,7 +217,7 @@ def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[
             raise InputError(
                 f"{name}: input {shown}",
                 "of unknown rank",
-                f"an input of known rank: --input {shown}={EXAMPLE}",
+                f"an input of known rank: --input {shown}={spec.dtype.name}[SIZES]",
             )
         if spec.shape.rank is not None and own is not None:
             stated(str(key), f"{key} {spec.shape}")
