@@ -262,6 +262,50 @@ async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: 
         declare(*held[0])
         await until(pilot, lambda: app.runner.measured)
         assert [one.scenario.file for one in app.runner.measured] == [f"{tmp_path}/model.py:forward"]
+        await rest(pilot, app)
+        assert not any(word in said.message for said in app._notifications for word in ("Reading", "loading"))
+
+
+async def test_progress_messages_last_until_the_file_is_read_or_refused(tmp_path: Path, monkeypatch):
+    (tmp_path / "model.py").write_text("def forward(x): return x")
+    held, declare = [], ScriptedRunner._declare
+    monkeypatch.setattr(ScriptedRunner, "_declare", lambda self, request: held.append((self, request)))
+    app = lab(tmp_path)
+    shown = lambda: [s for s in app._notifications if s.severity == "information"]  # noqa: E731
+    async with opened(app) as pilot:
+        app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
+        await until(pilot, lambda: held)
+        app.screen.action_run()
+        await until(pilot, lambda: [s.message.split()[-1] for s in shown()] == ["loaded."])
+        assert shown()[0].timeout > 60, "it lasts as long as the loading"
+        declare(*held[0])  # the scripted worker does not know the function
+        await until(pilot, lambda: any(said.severity == "error" for said in app._notifications))
+        await rest(pilot, app)
+        assert not shown()
+
+
+async def test_a_path_can_be_typed_before_the_lab_has_started(tmp_path: Path):
+    file = tmp_path / "mine.toml"
+    file.write_text('title = "Mine"\nworkload = "stft"\n[parameters]\nsamples = 1024\n')
+    app = lab(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        assert not app.screen.filled
+        await pilot.press("o", *str(file), "enter")
+        await until(pilot, lambda: app.lab is not None and app.lab.state.settings is not None)
+        await until(pilot, lambda: app.lab.state.settings.title.startswith("Mine"))
+        await rest(pilot, app)
+        app.painter.close()
+        await app.lab.close()
+
+
+async def test_keys_without_effect_say_why(tmp_path: Path):
+    app = lab(tmp_path)
+    said = lambda: [told.message for told in app._notifications]  # noqa: E731
+    async with opened(app) as pilot:
+        await press(pilot, app, "W space comma")
+        assert said() == ["No program has been watched yet; o opens one.", "No replay is open; R opens one."]
+        await press(pilot, app, "A o w")
+        assert said()[2:] == ["This key works in the lab. First close this page: esc."]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

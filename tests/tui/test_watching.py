@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from tests.tui import watched
 from tests.tui.lab import TestLab, lab, text, until
@@ -19,6 +20,7 @@ from tests.tui.watched import settled
 from tuilab.lab.several import FarProgram, Several
 from tuilab.lab.shown_program import ShownProgram
 from tuilab.lab.watch import Watching, WatchOptions
+from tuilab.model.errors import InputError
 from tuilab.model.program import AccountRow, Caught, Page, StepTimes, Tried
 from tuilab.presentation import program as says
 from tuilab.tui.screens.watching import TITLES, WatchScreen
@@ -279,21 +281,117 @@ async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
         await until(pilot, lambda: "input-bound" in text(app))
         await until(pilot, lambda: "enter measures your step with the change" in text(app))
         await press(pilot, app, "enter")
-        await until(pilot, lambda: said("measured with the change"))
+        about = lambda: " ".join(app.screen.query_one("#findings").border_subtitle.split())  # noqa: E731
+        waiting = "waiting for the next step …, enter stops it"
+        assert about().endswith(f"input-bound: {waiting}") and text(app).count(waiting) == 2
         made.take(1, Caught(number=1, folder="endless"), None)
         await until(pilot, lambda: folders == ["endless"])
+        await until(pilot, lambda: "measuring your step …, enter stops it" in about())
+        await press(pilot, app, "down")
+        assert "input-bound: measuring" in about() and text(app).count("enter stops it") == 1
         await press(pilot, app, "enter")
-        await until(pilot, lambda: said("The trial was stopped"))
-        assert made.page.findings[0].tried is None
+        await until(pilot, lambda: said("The trial of input-bound was stopped"))
+        assert made.page.findings[0].tried is None and "stops it" not in text(app)
+        await press(pilot, app, "up", "enter", "enter")
+        made.take(1, Caught(number=1, folder="unwanted"), None)
+        await settled(pilot, app)
+        assert folders == ["endless"] and isinstance(app.screen, WatchScreen), "its capture opens nothing"
         await press(pilot, app, "enter")
         made.take(1, Caught(number=1, folder="there"), None)
         await until(pilot, lambda: made.page.findings[0].tried is not None)
-        assert folders == ["endless", "there"] and len(asked.words) == 2
+        assert folders == ["endless", "there"] and len(asked.words) == 3 and "stops it" not in text(app)
         program = made.page.findings[0].tried.program
         assert program is not None and 1 < program < 1.7
         await until(
             pilot, lambda: f"1.70× for the step, {program:.2f}× for the" in " ".join(text(app).split())
         )
+
+
+async def test_a_trial_ends_with_the_program_before_the_capture_and_outlives_it_after(
+    tmp_path: Path, made, monkeypatch
+) -> None:
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    monkeypatch.setattr("tuilab.tui.screens.watching.can_try", lambda finding: finding.code == "input-bound")
+    made._listener = Asked()
+
+    async def attempt(*about: object) -> Tried:
+        await asyncio.Event().wait()
+        return Tried(step=1.7, said="the step under XLA")
+
+    monkeypatch.setattr("tuilab.tui.screens.watching.attempt", attempt)
+    app = lab(tmp_path, watching=made)
+
+    def said(words: str) -> bool:
+        return any(words in told.message for told in app._notifications)
+
+    async with opened(app) as pilot:
+        watched.play(made)
+        await until(pilot, lambda: "enter measures your step with the change" in text(app))
+        await press(pilot, app, "enter")
+        watched.end(made, 0)
+        await until(pilot, lambda: said("input-bound was not tried: the program ended before its next step"))
+        assert "stops it" not in text(app)
+    made.program.exit_code = made.program.ended = None
+    made.draw()
+    app = lab(tmp_path, watching=made)
+    async with opened(app) as pilot:
+        await press(pilot, app, "enter")
+        made.take(1, Caught(number=1, folder="endless"), None)
+        watched.end(made, 0)
+        await until(pilot, lambda: "measuring your step …, enter stops it" in text(app))
+        await press(pilot, app, "enter")
+        assert said("The trial of input-bound was stopped") and app.lab is None, "it opened no preset"
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("ended", [True, False])
+async def test_each_view_asks_for_a_path_and_explains_the_keys_of_the_lab(
+    tmp_path: Path, made, monkeypatch, size, ended
+) -> None:
+    """A typed path goes into the input and triggers no key."""
+    monkeypatch.chdir(tmp_path)
+    watched.play(made)
+    watched.end(made, 0) if ended else None
+    app = lab(tmp_path, watching=made)
+
+    def said(words: str) -> bool:
+        return any(words in told.message for told in app._notifications)
+
+    async with opened(app, size) as pilot:
+        for key in TITLES:
+            app.clear_notifications()
+            await press(pilot, app, str(list(TITLES).index(key) + 1))
+            for lab_key in "wa":
+                await press(pilot, app, lab_key)
+            await until(pilot, lambda: said("This key works in the lab; o opens a file there."))
+            await press(pilot, app, "question_mark")
+            assert "A watched program" in text(app)
+            await press(pilot, app, "escape", "ctrl+p", *"file in")
+            await until(pilot, lambda: "open a file in the lab  (o)" in text(app))
+            await press(pilot, app, "escape", "o", *"/tmp/apex.py")
+            assert app.screen.query_one(Input).value == "/tmp/apex.py" and app.lab is None
+            await press(pilot, app, "escape")
+            assert isinstance(app.screen, WatchScreen)
+        if ended:
+            await press(pilot, app, *"xic")
+            assert said("The program has ended.") and said("Nothing was captured: the program has ended.")
+        await press(pilot, app, "escape")
+        assert said("No lab is open; o opens a file in one, q leaves.")
+        assert not list(tmp_path.glob("tuilab-watch-*"))
+
+
+async def test_a_path_typed_over_a_watched_program_opens_in_the_lab(tmp_path: Path, made) -> None:
+    watched.end(made, 0)
+    file = tmp_path / "mine.toml"
+    file.write_text('title = "Mine"\nworkload = "stft"\n[parameters]\nsamples = 1024\n')
+    app = lab(tmp_path, watching=made)
+    async with opened(app) as pilot:
+        await press(pilot, app, "o", *str(file))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.lab is not None and app.lab.state.settings is not None)
+        await until(pilot, lambda: app.lab.state.settings.title.startswith("Mine"))
+        with pytest.raises(InputError, match="watch another with `tuilab watch other.py`"):
+            app.watch_program("other.py")
 
 
 @pytest.mark.parametrize(("choice", "typed"), [("enter", b""), ("down enter", b"\x03")])

@@ -105,6 +105,12 @@ def selects(finding: Bottleneck, *, tries: bool, running: bool) -> str:
     return f"{{table.select}} opens preset {finding.preset}: {why}" if finding.preset else ""
 
 
+def trying(finding: Bottleneck, *, captured: bool) -> str:
+    """Return the state of a finding's trial. captured: whether the step has been captured."""
+    doing = "measuring your step" if captured else "waiting for the next step"
+    return f"{finding.code}: {doing} …, {{table.select}} stops it"
+
+
 def beside(preset: str) -> str:
     """Explain the relation between the program and the preset that a finding opened."""
     return f"{preset} is a preset with the same problem as your program. It does not run your step."

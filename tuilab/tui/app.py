@@ -117,8 +117,10 @@ class LabApp(LastingApp):
         from tuilab.lab.watch import Watching, WatchOptions
         from tuilab.model.errors import InputError
 
-        if self._watched_runs:
+        if self._watched_runs or self.options.watching is not None:
             words = "another watched program is still running; {watched} shows it"
+            if not self._watched_runs:
+                words = f"this lab belongs to one program; watch another with `tuilab watch {path}`"
             raise InputError(path, "a second program", "no running program", words)
         watching = Watching([path], WatchOptions())
         watching.start(self.size)
@@ -133,6 +135,19 @@ class LabApp(LastingApp):
             self.pop_screen()
         elif self.watching is not None:
             self.push_screen(WatchScreen(self.watching))
+
+    def action_ask_path(self) -> None:
+        """Ask for a path over the open screen at once, and open it in the lab when the lab has started."""
+        from tuilab.tui.parts.opening import path_question
+
+        def typed(words: str | None) -> None:
+            if words:
+                self.run_worker(opened(self._over(), words), exit_on_error=False)
+
+        async def opened(screen: LabScreen, words: str) -> None:
+            (await screen.started()).open_soon(words)
+
+        self.push_screen(path_question(), typed)
 
     async def open_preset(self, name: str, values: "Mapping[str, Value]") -> None:
         """Open a preset in the lab, over the watched program, and set those values that are parameters of the

@@ -5,12 +5,16 @@ import pkgutil
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from textual.binding import Binding
 from textual.widget import Widget
 
 from tuilab import tui
 from tuilab.tui.actions import ACTIONS, Action
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
 
 _NAMES = {
     "question_mark": "?", "right_square_bracket": "]", "left_square_bracket": "[", "slash": "/",
@@ -92,6 +96,19 @@ def worded(text: str, keymap: Mapping[str, str]) -> str:
         return name or named[0]
 
     return _ACTION.sub(key, text) if "{" in text else text
+
+
+def unbound(screen: "Screen[Any]", key: str, *ids: str) -> str:
+    """Return the id of the action for a key that does nothing on this screen; "" for any other key.
+
+    ids: the actions to search; by default, those of the lab.
+    """
+    active = screen.active_bindings.get(key)
+    if active is not None and active.enabled:
+        return ""
+    keymap = getattr(screen.app, "keymap", {})
+    searched = ids or tuple(action.id for action in ACTIONS)
+    return next((each for each in searched if key in keymap.get(each, _declared[each]).split(",")), "")
 
 
 def spoken(widget: Widget, text: str) -> str:

@@ -34,6 +34,7 @@ from textual.driver import Driver
 from textual.events import Event, Key, MouseDown
 from textual.notifications import Notify
 from textual.widget import Widget
+from textual.widgets import Input as TextField
 
 LOOK_S = 1.0
 """Seconds between checks that the terminal still exists."""
@@ -61,6 +62,8 @@ NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 """Matches sequences that a terminal receives but never sends: strings (titles, links, images) and colors
 (ECMA-48, 5.6 and 8.3.117). The parser would treat each of their characters as a typed character.
 """
+OPENING = re.compile(rb"[^\x1bA-Za-z/\r]*[A-Za-z/\r]")
+"""Matches input up to the first key that may open an input."""
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
 """Matches the possible start of a sequence in `NO_KEYS`. Such input is held back until the rest arrives."""
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
@@ -142,11 +145,24 @@ class LastingApp(App[int]):
         if any(said.message == event.notification.message for said in self._notifications):
             event.prevent_default()
 
+    def withdraw(self, message: str) -> None:
+        """Remove a notification, also if it was sent just now."""
+
+        def remove() -> None:
+            for said in [said for said in self._notifications if said.message == message]:
+                self._unnotify(said)
+
+        self.call_later(remove)  # after the message that shows the notification
+
     def pending(self) -> int:
         """Return the number of messages waiting for the app, its screen or the focused widget."""
         screen = self.screen_stack[-1:]
         focused = [s.focused for s in screen if s.focused is not None]
         return sum(pump.message_queue_size for pump in (self, *screen, *focused))
+
+    def in_field(self) -> bool:
+        """Return True if a text field has the focus. May be called from any thread."""
+        return any(isinstance(screen.focused, TextField) for screen in self.screen_stack[-1:])
 
     def _handle_exception(self, error: Exception) -> None:
         # Ignore errors from screens that are being removed.
@@ -268,6 +284,8 @@ class Input:
     def _hand_on(self) -> None:
         begun = self._waiting.find(BEGUN)
         count = min(AT_ONCE, begun) if begun > 0 else AT_ONCE
+        if not self._app.in_field() and (key := OPENING.match(self._waiting)):
+            count = key.end()  # the key may open an input, and the text after it belongs there
         if begun == 0:
             count = self._waiting.find(ENDED) + len(ENDED)
         text = self._decode(bytes(self._waiting[:count]))
@@ -297,8 +315,10 @@ class Input:
 
     async def _settle(self) -> None:
         """Wait until the app has processed its input."""
-        while self._app.pending():
+        quiet = 0
+        while quiet < 2:  # a screen that opens is idle for a moment before it sets its focus
             await asyncio.sleep(SETTLED_S)
+            quiet = 0 if self._app.pending() else quiet + 1
 
 
 def is_gone(*files: int) -> bool:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 LONGEST_SAID, LONGEST_TROUBLE = 600, 140
 """Maximum characters of a message, and of a warning. Longer texts would cover the screen."""
+LASTS_S = 3600.0
+"""Seconds after which a progress message disappears even if its end is never reported."""
 
 
 class Corner:
@@ -24,6 +26,8 @@ class Corner:
         self._screen = screen
         self.log: Callable[[str, Literal["warning", "error"]], None] = lambda text, level: None
         """Writes to the lab's log; does nothing until the lab exists."""
+        self._progress = ""
+        """The progress message on the screen; "" if none."""
 
     def warn(self, text: str) -> None:
         self.log(text, "warning")
@@ -31,13 +35,22 @@ class Corner:
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
         """Show a short message. A warning stays until the user presses a key."""
-        seconds = 4 if tone == "information" else 10
+        self._show(text, tone, 4 if tone == "information" else 10)
+
+    def progress(self, text: str) -> None:
+        """Show what is in progress until the next progress message; "" only removes the previous one."""
+        self._screen.app.withdraw(self._progress)  # type: ignore[attr-defined]
+        self._progress = self._show(text, "information", LASTS_S) if text else ""
+
+    def _show(self, text: str, tone: "SeverityLevel", seconds: float) -> str:
+        """Show a message for some seconds; return it as shown."""
         words = sanitize_block(spoken(self._screen, text), LONGEST_SAID)
         if tone != "information" and len(words) > LONGEST_TROUBLE:
             self.log(words, "error" if tone == "error" else "warning")
             cut = words[:LONGEST_TROUBLE].rpartition(" ")[0]
             words = f"{cut} … " + spoken(self._screen, "The log ({view-log}) has the full text.")
         self._screen.notify(words, severity=tone, markup=False, timeout=seconds)
+        return words
 
     @contextmanager
     def refusals(self) -> Iterator[None]:

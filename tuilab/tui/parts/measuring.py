@@ -17,7 +17,7 @@ class Measuring:
     def run(self) -> None:
         if reading := self._opener.reading:
             self._opener.run_requested = True
-            self._corner.say(f"{reading} is still loading; it will be measured when loaded.")
+            self._corner.progress(f"{reading} is still loading; it will be measured when loaded.")
         elif self._lab.playback.to_the_end():
             self._corner.say(
                 "This run was stopped; all its rounds are shown. Press {run} again to continue it."

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tuilab.lab.files import from_here, remember_opened, reopened
 from tuilab.lab.naming import resolve
@@ -23,9 +24,20 @@ from tuilab.tui.parts.context import Context
 from tuilab.tui.parts.navigation import Navigation
 from tuilab.tui.parts.playing import Entry, Player
 
+if TYPE_CHECKING:
+    from tuilab.tui.screens.menu import MenuScreen
+
 TYPED = "train.py, model.keras, mine.py:forward, article.md"
 OPENS = """Open a program to watch, a Keras model, SavedModel or function to measure, an article to check, \
 a preset or a recording. Type its path below, then press enter."""
+
+
+def path_question(begun: str = "") -> "MenuScreen":
+    """Return a page that asks for a path and returns it. begun: initial text of the input."""
+    from tuilab.tui.screens.menu import MenuScreen, Paths
+
+    recent = [Offer(path, from_here(path)) for path in reopened()]
+    return MenuScreen("Open", recent, typed=TYPED, empty=OPENS, suggester=Paths(), begun=begun)
 
 
 class Opener:
@@ -62,13 +74,7 @@ class Opener:
 
     def ask(self) -> None:
         """Ask for the path of a document, a preset file or the user's own code, and open it."""
-        from tuilab.tui.screens.menu import MenuScreen, Paths
-
-        recent = [Offer(path, from_here(path)) for path in reopened()]
-        self._screen.app.push_screen(
-            MenuScreen("Open", recent, typed=TYPED, empty=OPENS, suggester=Paths(), begun=self._mistyped),
-            self.open_soon,
-        )
+        self._screen.app.push_screen(path_question(self._mistyped), self.open_soon)
 
     def open_soon(self, words: str | None) -> None:
         """Open a path in the background, because reading a file and asking the worker take time."""
@@ -92,6 +98,7 @@ class Opener:
             self._corner.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
         finally:
             self.reading, self.run_requested = "", False
+            self._corner.progress("")
             self._show_opening()
 
     def _show_opening(self) -> None:
@@ -107,7 +114,7 @@ class Opener:
         name = Path(words).name
 
         def heard(progress: Progress) -> None:
-            self._corner.say(f"{name}: {progress_text(progress, self._lab.state.shown)}…")
+            self._corner.progress(f"{name}: {progress_text(progress, self._lab.state.shown)}…")
 
         typed, given = opening.with_shapes(words)
         match subject := resolve(typed):
@@ -124,7 +131,7 @@ class Opener:
                 if subject.place:
                     self.reading = name
                     self._show_opening()
-                    self._corner.say(f"Reading {self.reading}…")
+                    self._corner.progress(f"Reading {self.reading}…")
                 taken(*await self._lab.find(typed, subject, given, heard))
                 if self.run_requested and not self._lab.rerun:
                     self._lab.begin()
@@ -157,7 +164,6 @@ class Opener:
             if shapes:
                 self.open_soon(of_shapes(name, shapes))
 
-        self._corner.say("")
         self._screen.app.push_screen(ShapesScreen(name.rpartition(":")[2], lacking, suggested), given)
 
     def _take(self, preset: Preset | None, own: Own | None = None) -> None:

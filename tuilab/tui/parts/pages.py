@@ -104,12 +104,11 @@ class Pages:
             if name and "=" in name:
                 name = await self._lab.add_environment(name)
                 self._corner.say(
-                    f"Starting {name}; it takes turns with the other environments. The device "
-                    "slider selects it."
+                    f"Added {name}; it takes turns with the other environments. The device slider selects it."
                 )
             elif name:
                 self._lab.add_host(name)
-                self._corner.say(f"Connecting to {name}; choose it with the device slider.")
+                self._corner.say(f"Added {name}; choose it with the device slider.")
 
     def history(self) -> None:
         from tuilab.tui.screens.history import HistoryScreen

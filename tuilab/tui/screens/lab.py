@@ -16,6 +16,7 @@ from textual import getters, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical
+from textual.events import Key
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -25,7 +26,7 @@ from tuilab.lab.files import first_visit
 from tuilab.presentation import titles
 from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.actions import ACTIONS, USERS_WORDS, by_line
-from tuilab.tui.keys import keys_of, spoken
+from tuilab.tui.keys import keys_of, spoken, unbound
 from tuilab.tui.messages import LabChanged
 from tuilab.tui.panels.presets import Presets, PresetsPanel
 from tuilab.tui.screens.small import HEIGHTS, WIDTHS, Small
@@ -51,6 +52,11 @@ MakeLab = Callable[[Callable[[str], None], Draw], "Lab"]
 """Creates the lab from two functions: one shows a warning, one draws a change. Called after the first paint,
 because importing the lab takes as long as importing Textual.
 """
+NOTHING_YET = {
+    "watched": "No program has been watched yet; {open} opens one.",
+    "replay": "No replay is open; {replay} opens one.",
+}
+"""Why a key does nothing, by the first word of its action."""
 
 
 class LabScreen(Screen[None]):
@@ -88,8 +94,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     measuring: "Measuring"
     pages: "Pages"
     filled = False
-    """Whether the lab, the widgets and the parts exist. Until then, only `run` and the app's own actions
-    work.
+    """Whether the lab, the widgets and the parts exist. Until then, only `run`, `open` and the app's own
+    actions work.
     """
     _run_requested = False
     """Whether the user requested a run before the screen was filled."""
@@ -256,13 +262,18 @@ at which another device becomes faster. **{stop}** stops whatever is running.
 
     # Actions
 
+    def on_key(self, event: Key) -> None:
+        """Say why a key does nothing, except while the lab starts."""
+        if self.filled and (words := NOTHING_YET.get(unbound(self, event.key).partition("-")[0])):
+            self.corner.say(words)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Until the screen is filled, dim the actions that need the lab."""
         if action == "replay" and parameters:
             return self.filled and self.lab.playback.replay is not None
         if action == "watched":
             return self.app.watching is not None  # type: ignore[attr-defined]
-        return True if self.filled or action == "run" else None
+        return True if self.filled or action in ("run", "open") else None
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
         """Yield the command palette's entries as (words, help, command, further search words), presets
@@ -330,7 +341,10 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.navigation.jump()
 
     def action_open(self) -> None:
-        self.opener.ask()
+        if self.filled:
+            self.opener.ask()
+        else:
+            self.app.action_ask_path()  # type: ignore[attr-defined]
 
     async def action_replay(self, do: str = "", *by: int) -> None:
         """Let the user choose a recorded run to replay. With `do`, apply that command (such as `pause`) to

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.events import Key
 from textual.reactive import Reactive
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from tuilab.model.verdicts import VERDICTS
-from tuilab.tui.keys import keys_here, spoken
+from tuilab.tui.keys import keys_here, spoken, unbound
 
 if TYPE_CHECKING:
     from tuilab.presentation.pages import PageLine
 
 Result = TypeVar("Result")
 Panel = TypeVar("Panel", bound=Widget)
+
+IN_THE_LAB = "This key works in the lab. First close this page: {page.close}."
 
 
 def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
@@ -40,6 +43,11 @@ class Modal(ModalScreen[Result], Generic[Result]):
         Binding("k", "app.simulate_key('up')", "up", show=False, id="page.up"),
         Binding("question_mark,f1", "app.help", "help", show=False, id="page.help"),
     ]
+
+    def on_key(self, event: Key) -> None:
+        """Say why a key of the lab does nothing here."""
+        if unbound(self, event.key):
+            self.notify(spoken(self, IN_THE_LAB), markup=False)
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         if not self.is_active:

@@ -3,6 +3,7 @@
 import gc
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +13,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.events import Key
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
@@ -37,7 +39,7 @@ from tuilab.model.quantity import seconds
 from tuilab.presentation import program as says
 from tuilab.program.page import slowest
 from tuilab.report.program import FORMATS, figures, measured, place, short_command
-from tuilab.tui.keys import keys_here, spoken
+from tuilab.tui.keys import keys_here, spoken, unbound
 from tuilab.tui.panels.header import Header
 from tuilab.tui.panels.key_bar import KeyBar
 from tuilab.tui.screens import modal
@@ -89,13 +91,27 @@ class ProgramHeader(Header):
         self.repaint()
 
 
+@dataclass
+class Trial:
+    """A trial in progress. captured: whether the step has been captured, so that it is being measured."""
+
+    finding: Bottleneck
+    captured: bool = False
+
+    @property
+    def text(self) -> str:
+        return says.trying(self.finding, captured=self.captured)
+
+
 class About(LineWidget):
     DEFAULT_CSS = "About { height: 3; padding: 0 1; }"
     finding: Bottleneck | None = None
+    trial = ""
 
-    def show(self, finding: Bottleneck | None) -> None:
-        if finding != self.finding:
-            self.finding = finding
+    def show(self, finding: Bottleneck | None, trial: str = "") -> None:
+        """Show a finding, and the state of its trial if it is being tried."""
+        if (finding, trial) != (self.finding, self.trial):
+            self.finding, self.trial = finding, trial
             self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
@@ -104,6 +120,8 @@ class About(LineWidget):
         said, change = (spoken(self, text) for text in says.about(self.finding))
         # Show the change first, because the finding is already in the table, and the first finding also in
         # the verdict.
+        if self.trial:
+            change = f"{spoken(self, self.trial)}. {change}"
         changes = clip(change, width, max(1, height - 1))
         lines = clip(said, width, max(1, height - len(changes)))
         return [*(((line, MUTED),) for line in lines), *(((line, TEXT),) for line in changes)]
@@ -213,6 +231,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         ),
         Binding("A", "whole", "whole page", tooltip="read the whole page", id="watch.whole"),
         Binding("e", "export", "export", tooltip="write the page to a file", id="watch.export"),
+        Binding("o", "app.ask_path", "open", tooltip="open a file in the lab", id="watch.open"),
         Binding("right_square_bracket", "step_view(1)", "next view", show=False, id="watch.next"),
         Binding("left_square_bracket", "step_view(-1)", "previous view", show=False, id="watch.previous"),
         *(
@@ -249,7 +268,11 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self._page: Page | None = None
         self._lock, self._news, self._drawing = threading.Lock(), False, False
         self._can = (True, True)
-        self._trying: Bottleneck | None = None
+        self._trial: Trial | None = None
+        self._unwanted = 0
+        """Number of pending captures whose trial was stopped."""
+        self._catching = ""
+        """The message that announces a capture; "" if none."""
 
     def compose(self) -> ComposeResult:
         for name in ("filled.tcss", "watching.tcss"):
@@ -302,6 +325,22 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         """
         self.watching.resize(*self.app.size)
 
+    def on_key(self, event: Key) -> None:
+        """Say why a key does nothing."""
+        match unbound(self, event.key, "watch.catch", "watch.stop", "watch.type"):
+            case "watch.catch":
+                self.action_catch()  # names the reason
+            case "watch.stop" | "watch.type":
+                self.say("The program has ended.")
+            case _ if unbound(self, event.key):
+                back = "{watch.open} opens a file there" if self._is_first else "{watch.back} goes there"
+                self.say(f"This key works in the lab; {back}.")
+
+    @property
+    def _is_first(self) -> bool:
+        """True if no lab is below this screen."""
+        return self.app.screen_stack[0] is self
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
         """Disable actions that need the running program once it has ended."""
         running, catches = self._can
@@ -338,6 +377,8 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
             self._can = can
             self.refresh_bindings()
             self._about()
+        if self._trial is not None and not self._trial.captured and not watching.catches:
+            self.call_later(self._lost)  # after a capture that has already been reported
         page = watching.page
         for output in self.query(Output):
             output.empty = says.why_empty("output", page, running=running)
@@ -374,9 +415,13 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
 
     @on(Table.Moved)
     def _about(self) -> None:
-        self.query_one(About).show(finding := self.findings.row)
+        finding, trial = self.findings.row, self._trial
+        tried = trial is not None and finding is not None and trial.finding.key == finding.key
+        self.query_one(About).show(finding, trial.text if trial is not None and tried else "")
         words = [f"{len(self.findings.rows)} found"] * bool(self.findings.rows)
-        if finding is not None:
+        if trial is not None:
+            words.append(says.trying(trial.finding, captured=trial.captured))
+        elif finding is not None:
             words.append(says.selects(finding, tries=self._tries(finding), running=self.watching.running))
         frame = self.query_one("#findings")
         frame.border_subtitle = Content(spoken(self, says.SEPARATOR.join(filter(None, words))))
@@ -408,13 +453,14 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         """Return to the lab if the lab started the program; else quit, and leave the terminal to the
         program.
         """
-        if self.app.screen_stack[0] is self:
+        if self._is_first:
             await self.app.action_quit()
         else:
             self.action_back()
 
     def action_back(self) -> None:
-        if self.app.screen_stack[0] is self:
+        if self._is_first:
+            self.say("No lab is open; {watch.open} opens a file in one, {watch.leave} leaves.")
             return
         if self.watching.running:
             self.say("Your program is still running; {watched} goes back to it.")
@@ -442,7 +488,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         except (LookupError, OSError) as error:
             self.say(f"Nothing was captured: {error}.", "warning")
             return
-        self.say(f"{name} will be captured at its next call, which retraces it.")
+        self._catching = self.say(f"{name} will be captured at its next call, which retraces it.")
 
     def _heard_of(self, told: Caught) -> None:
         """Pass the result of a capture to the screen, from another thread."""
@@ -450,13 +496,20 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
 
     @on(Taken)
     def _taken(self, event: Taken) -> None:
-        told, finding = event.caught, self._trying
+        told, trial = event.caught, self._trial
+        if self._catching:
+            self.app.withdraw(self._catching)  # type: ignore[attr-defined]
+            self._catching = ""
+        if trial is None and self._unwanted:
+            self._unwanted -= 1
+            return
         if told.problem:
-            self._trying = None
+            self._tries_now(None)
             self.say(f"The step could not be captured: {told.problem.splitlines()[0]}", "error")
             return
-        if finding is not None:
-            self.run_worker(self._measure(told.folder, finding), group=TRIAL)
+        if trial is not None and not trial.captured:
+            self._tries_now(Trial(trial.finding, captured=True))
+            self.run_worker(self._measure(told.folder, trial.finding), group=TRIAL)
             return
         self.app.open_caught(told.folder)  # type: ignore[attr-defined]
 
@@ -498,7 +551,9 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         finding = self.findings.row
         if not self.findings.has_focus or finding is None:
             return
-        if self._tries(finding):
+        if self._trial is not None:
+            self._stop_trial(self._trial)
+        elif self._tries(finding):
             self._try(finding)
         else:
             await self.action_preset()
@@ -515,31 +570,48 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         await self.app.open_preset(finding.preset, finding.sizes)  # type: ignore[attr-defined]
 
     def _try(self, finding: Bottleneck) -> None:
-        """Capture the step and measure it with the finding's change. If a trial is in progress, stop it."""
-        if self._trying is not None:
-            self._trying = None
-            self.workers.cancel_group(self, TRIAL)
-            self.say("The trial was stopped.")
-            return
+        """Capture the step and measure it with the finding's change."""
         try:
             if why := refusal(finding, self.watching.page):
                 raise LookupError(why)
-            name = self.watching.catch()
+            self.watching.catch()
         except (LookupError, OSError) as error:
             self.say(f"This change cannot be tried: {error}.", "warning")
             return
-        self._trying = finding
-        self.say(
-            f"{name} will be captured at its next call and measured with the change. {{table.select}} stops."
-        )
+        self._tries_now(Trial(finding))
+
+    def _tries_now(self, trial: Trial | None) -> None:
+        self._trial = trial
+        self._about()
+
+    def _stop_trial(self, trial: Trial) -> None:
+        self._unwanted += not trial.captured
+        self._tries_now(None)
+        self.workers.cancel_group(self, TRIAL)
+        self.say(f"The trial of {trial.finding.code} was stopped; nothing was measured.")
+
+    def _lost(self) -> None:
+        """End a trial whose step can no longer be captured."""
+        if self._trial is not None and not self._trial.captured:
+            self.say(
+                f"{self._trial.finding.code} was not tried: the program ended before its next step.",
+                "warning",
+            )
+            self._tries_now(None)
 
     async def _measure(self, folder: str, finding: Bottleneck) -> None:
-        tried = await attempt(folder, finding, self.watching.page, self.watching.python)
-        self._trying = None
+        try:
+            tried = await attempt(folder, finding, self.watching.page, self.watching.python)
+        finally:
+            if self._trial is not None and self._trial.captured:
+                self._tries_now(None)
         self.say(f"{finding.code}: {measured(self.watching.note_trial(finding, tried))}.")
 
-    def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
-        self.notify(spoken(self, text), severity=tone, markup=False)
+    def say(self, text: str, tone: "SeverityLevel" = "information") -> str:
+        """Show a message; return it as shown."""
+        words = spoken(self, text)
+        self.notify(words, severity=tone, markup=False)
+        return words
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         for keys, words, action in keys_here(self):
