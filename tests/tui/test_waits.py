@@ -8,14 +8,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from textual.geometry import Region
+from textual.widget import Widget
 
 from tests.lab.test_state import lab_state, play
-from tests.tui.lab import lab, opened, press, text, until
+from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import ScriptedRunner
 from tests.tui.test_first_screen import words
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState
-from tuilab.model.events import ArmStatus, Block, FirstCalls, Progress, Round, RunStarted, WarmUp
+from tuilab.model.events import ArmStatus, Block, FirstCalls, Progress, Round, RunStarted, Warming, WarmUp
 from tuilab.model.requests import Measure
 from tuilab.presentation import painter
 from tuilab.presentation.status import status
@@ -142,6 +144,23 @@ async def test_a_running_run_is_not_repainted_each_second(
         )
         await asyncio.sleep(0.2)
         assert drawn == []
+
+
+async def test_a_stage_of_the_start_paints_only_the_widgets_that_show_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, painted, refresh = lab(tmp_path, warm=False), set[str](), Widget.refresh
+    async with opened(app) as pilot:
+
+        def recorded(widget: Widget, *regions: Region, **how: bool) -> Widget:
+            painted.add(widget.id or str(widget))
+            return refresh(widget, *regions, **how)
+
+        monkeypatch.setattr(Widget, "refresh", recorded)
+        app.runner._on_event(Warming(stage="loading the kernels", elapsed_s=3.0))
+        await until(pilot, lambda: "loading the kernels" in text(app))
+        await rest(pilot, app)
+        assert painted == {"header", "AnswerPanel()"}  # both show the stage
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -9,6 +9,7 @@ from tuilab.presentation.answer import answer, next_steps
 from tuilab.tui.keys import spoken
 from tuilab.tui.panels.header import Header
 from tuilab.tui.parts.context import Context
+from tuilab.tui.screens.modal import retitle
 from tuilab.tui.views.placement import PlacementLog
 from tuilab.tui.widgets.answer import AnswerPanel
 
@@ -42,7 +43,7 @@ class Drawing:
             self._panel.presets.show(opened, verdicts, modified, here=state.guessing, emulated=state.emulated)
         if change & Change.WORKER:
             title = state.machine.mark_title("Presets") if state.machine is not None else "Presets"
-            self._panel.border_title = title
+            retitle(self._panel, title=title)
         if change & (Change.SETTINGS | Change.WORKER | Change.FIGURES):
             self._screen.call_later(self._controls.draw)
         if change & Change.FIGURES and self.placement.is_on_screen:
@@ -62,11 +63,8 @@ class Drawing:
         steps = f"next: {', '.join(wanted := [spoken(self._screen, step) for step in next_steps(state)])}"
         if cell_len(steps) > (self._views.size.width or self._screen.app.size.width):
             steps = f"next: {wanted[0]}"
-        if steps != self._views.border_subtitle:
-            self._views.border_subtitle = steps
-        controls = self._screen.query_one("#controls")
-        if (cost := state.cost) != controls.border_subtitle:
-            controls.border_subtitle = cost
+        retitle(self._views, subtitle=steps)
+        retitle(self._screen.query_one("#controls"), subtitle=state.cost)
 
     def look_at_devices(self) -> None:
         # `run_worker` creates the coroutine; a coroutine created here would never be awaited if the lab is

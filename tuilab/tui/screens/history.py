@@ -37,7 +37,7 @@ from tuilab.tui.panels.key_bar import KeyBar
 from tuilab.tui.screens.asking import NoteScreen
 from tuilab.tui.screens.history_table import About, RunsTable
 from tuilab.tui.screens.menu import MenuScreen
-from tuilab.tui.screens.modal import Modal, framed
+from tuilab.tui.screens.modal import Modal, framed, retitle
 from tuilab.tui.screens.prune import PruneScreen
 from tuilab.tui.screens.runs_compared import MOST, RunsCompared
 from tuilab.tui.views.filtered import Filter
@@ -204,7 +204,7 @@ it. Neither is ever pruned.
         if place is not None:
             found = self.runs.extent
             text = f"{plural(found.runs, 'run')}, {size(found.size)}" if found.runs else ""
-            self.query_one("#runs").border_subtitle = text
+            retitle(self.query_one("#runs"), subtitle=text)
         self._show_row()
 
     @on(Table.Moved)

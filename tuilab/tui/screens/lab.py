@@ -195,6 +195,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
             await self.query_one("#below", Container).mount(placement)
             await self.views.fill(lab, self.viewing)
             await self.controls.draw()
+            self.drawing.show(~Change.NOTHING)
         notices = lab.saved.keep(finish=options.hangup == "finish")
         self.filled = True
         self.refresh_bindings()
@@ -203,7 +204,6 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         own = bool(wrong) and self.opener.is_own(options.preset)
         if wrong and not own:
             corner.warn(wrong)
-        self.drawing.show(~Change.NOTHING)
         self.run_worker(lab.show_pinned(), exit_on_error=False)
         self.drawing.look_at_devices()
         self.set_interval(devices.EVERY_S, self.drawing.look_at_devices_at_rest)

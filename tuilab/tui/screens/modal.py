@@ -27,8 +27,18 @@ IN_THE_LAB = "This key works in the lab. First close this page: {page.close}."
 def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
     """Put the panel in a frame with these titles. The titles are not parsed as markup."""
     panel.add_class("frame")
-    panel.border_title, panel.border_subtitle = Content(title), Content(spoken(panel, subtitle))
+    retitle(panel, title=title, subtitle=spoken(panel, subtitle))
     return panel
+
+
+def retitle(panel: Widget, **titles: str) -> None:
+    """Set the `title` and the `subtitle` of a panel's frame, as plain text.
+
+    Textual repaints the whole panel whenever they are set, so skip those that are shown already.
+    """
+    for name, text in titles.items():
+        if (new := Content(text)).markup != getattr(panel, f"border_{name}"):
+            setattr(panel, f"border_{name}", new)
 
 
 class Modal(ModalScreen[Result], Generic[Result]):

@@ -44,7 +44,7 @@ from tuilab.tui.panels.header import Header
 from tuilab.tui.panels.key_bar import KeyBar
 from tuilab.tui.screens import modal
 from tuilab.tui.screens.menu import MenuScreen
-from tuilab.tui.screens.modal import framed
+from tuilab.tui.screens.modal import framed, retitle
 from tuilab.tui.screens.small import HEIGHTS, WIDTHS, Small
 from tuilab.tui.widgets.answer import AnswerPanel
 from tuilab.tui.widgets.line_widget import LineWidget
@@ -423,8 +423,8 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
             words.append(says.trying(trial.finding, captured=trial.captured))
         elif finding is not None:
             words.append(says.selects(finding, tries=self._tries(finding), running=self.watching.running))
-        frame = self.query_one("#findings")
-        frame.border_subtitle = Content(spoken(self, says.SEPARATOR.join(filter(None, words))))
+        said = spoken(self, says.SEPARATOR.join(filter(None, words)))
+        retitle(self.query_one("#findings"), subtitle=said)
 
     def _tries(self, finding: Bottleneck) -> bool:
         """Return True if the finding's change can be tried on a step of the running program."""
