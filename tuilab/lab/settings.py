@@ -160,7 +160,13 @@ class Settings:
         return replace(self, values=values, arms=arms)
 
     def with_arms(self, **changes: tuple[str, ...]) -> "Settings":
-        return replace(self, arms=msgspec.structs.replace(self.arms, **changes))
+        """Return the settings with other arms. Raises InputError if no arm would remain."""
+        found = replace(self, arms=msgspec.structs.replace(self.arms, **changes))
+        if changes and not found.arms_on(None):
+            name, chosen = next(iter(changes.items()))
+            expected = "a choice that leaves an arm to measure"
+            raise InputError(name.removesuffix("s"), "+".join(chosen), expected)
+        return found
 
     def arms_on(self, machine: Machine | None) -> tuple[Arm, ...]:
         """Return the arms to measure on a machine. Assumes that an unknown machine has only a CPU."""
@@ -388,9 +394,11 @@ def choose(
     fixes the parameter of the preset's own sweep, the sweep is removed. Raises InputError.
     """
     arms = {key: tuple(value) for key, value in words.items() if value}
-    settings = Settings.of(preset, own).with_arms(**arms)
+    settings = Settings.of(preset, own)
+    selected = msgspec.structs.replace(settings.arms, **arms)
     with _as_typed():
-        check_arms(msgspec.structs.replace(preset, arms=settings.arms), settings.declaration)
+        check_arms(msgspec.structs.replace(preset, arms=selected), settings.declaration)
+    settings = settings.with_arms(**arms)
     changes = parse_settings(settings.declaration, given)
     settings = settings.with_values(changes)
     if preset.sweep and any(axis.parameter in changes for axis in preset.sweep.axes):

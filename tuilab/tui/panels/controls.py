@@ -167,7 +167,11 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         event.stop()
         box, settings = event.checkbox, self._state.settings
         assert isinstance(box, SwitchBox) and settings is not None
-        changed = flipped(settings, box.switch)
+        try:
+            changed = flipped(settings, box.switch)
+        except InputError as error:
+            await self._refuse(str(error))
+            return
         if changed == settings:
             await self._refuse(f"At least one {box.switch.group} must stay on.")
         else:
