@@ -580,12 +580,11 @@ def pruning(found: PruneCandidates) -> str:
 
 def take_in(history: History, file: Path, going: CancellableProgress) -> str:
     """Import a recording and describe the result. Raises Stopped, and the errors of `History.import_file`."""
-    before, name = browse.extent(history.store).runs, sanitize_line(file.name, 60)
+    name = sanitize_line(file.name, 60)
     try:
         return f"{name}: {imported(history.import_file(file, going.at))}"
     except Stopped:
-        new = browse.extent(history.store).runs - before
-        raise Stopped(f"{name}: stopped; {plural(new, 'run')} imported.") from None
+        raise Stopped(f"{name}: stopped; no run was imported.") from None
 
 
 def imported(runs: Mapping[str, bool]) -> str:
