@@ -30,7 +30,7 @@ def main() -> None:
         for number, change in enumerate(chosen, 1):
             noticed = copy.notices(change, reach)
             left += [] if noticed else [change]
-            print(f"{number:3} {'noticed ' if noticed else 'SURVIVES'} {change}", flush=True)
+            print(f"{number:3} {change}  {noticed or 'SURVIVES'}", flush=True)
         print(f"{len(chosen) - len(left)} of {len(chosen)} noticed", *left, sep="\n")
 
 

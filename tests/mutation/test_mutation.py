@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutation.changes import ROOMS, changes, seeded
-from tests.mutation.trial import Copy, in_body, read_reach
+from tests.mutation.trial import Copy, in_body, in_order, read_reach, statement
 
 ROOT = Path(__file__).parents[2]
 LEAST = 90
@@ -67,6 +67,22 @@ def test_lines_run_at_import_belong_to_no_single_test() -> None:
     assert [n for n in range(1, 9) if in_body(source, n)] == [5, 8]
 
 
+def test_a_line_of_a_long_statement_belongs_to_the_whole_statement() -> None:
+    source = (
+        "def f(x):\n    if (x and\n        f(x)):\n        g(\n            1,\n            2,\n        )\n"
+    )
+    assert [[*statement(source, line)] for line in (2, 3, 5)] == [[2, 3], [2, 3], [4, 5, 6, 7]]
+
+
+def test_the_widest_tests_of_the_own_package_run_first() -> None:
+    reach = {"tuilab/a/x.py": {1: ["tests/a/n", "tests/b/m", "tests/a/w"], 2: ["tests/a/w", "tests/b/m"]}}
+    assert in_order({"tests/a/n", "tests/b/m", "tests/a/w"}, reach, "tests/a") == [
+        "tests/a/w",
+        "tests/a/n",
+        "tests/b/m",
+    ]
+
+
 def test_lines_run_in_a_task_or_thread_belong_to_their_test(tmp_path: Path) -> None:
     """A test that awaits is not on the stack, so by stack frames most lines of the lab would belong to no
     test.
@@ -79,7 +95,7 @@ def test_lines_run_in_a_task_or_thread_belong_to_their_test(tmp_path: Path) -> N
     (tmp_path / "tests" / "__init__.py").touch()
     (tmp_path / "tuilab").mkdir()
     (tmp_path / "tuilab" / "__init__.py").write_text("def one(): return 1\ndef two():\n    return 2\n")
-    assert copy.pytest("-p", "no:asyncio", str(own), coverage=tmp_path / "data") == 0
+    assert copy.pytest("-p", "no:asyncio", str(own), coverage=tmp_path / "data") == (0, "")
     lines = read_reach(tmp_path / "data", tmp_path)["tuilab/__init__.py"]
     assert lines[1] == ["test_reached.py::TestY::test_one"] and lines[3] == ["test_reached.py::test_two"]
 

@@ -5,10 +5,12 @@ change.
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from coverage import CoverageData
@@ -26,12 +28,35 @@ TESTS = (
     "runner",
     "tui",
     "contracts",
-    "cli",
     "watch",
-    "worker/measure",
+    "worker",
+    "documents",
+    "profile",
+    "guest",
+    "telemetry",
+    "doctor",
+    "hostile",
+    "papers",
+    "workloads",
 )
-LIMIT_S = 600
-"""Time limit of one trial in seconds. A change that makes the tests hang counts as detected."""
+"""Tests of the first tier that run the program in their own process, which records the lines that they run."""
+PROGRAMS = (
+    "tests/attack",
+    "tests/browser",
+    "tests/cli",
+    "tests/doctor/test_causes.py",
+    "tests/emulated_gpu",
+    "tests/environments",
+    "tests/faults",
+    "tests/fleet",
+    "tests/journeys",
+    "tests/remote",
+    "tests/terminal",
+    "tests/watch",
+)
+"""Where the first tier starts the program in other processes. They take minutes together, so they run only for
+a line that no other test runs.
+"""
 _PYTEST = (
     "-m",
     "pytest",
@@ -44,9 +69,10 @@ _PYTEST = (
     "no:cacheprovider",
     "--no-header",
     "--tb=no",
+    "-rfE",
 )
-NOT_FOUND, NONE_COLLECTED = 4, 5
-"""pytest's exit codes if a named test does not exist, and if there are no tests to run."""
+NOT_FOUND, FINE = 4, (0, 5)
+"""pytest's exit codes if a named test does not exist, and if every test passed or there was none to run."""
 Reach = dict[str, dict[int, list[str]]]
 """The quick tests that run each line, by file."""
 
@@ -60,25 +86,25 @@ class Copy:
             if file.is_file():
                 shutil.copy(file, folder)
 
-    def pytest(self, *arguments: str, coverage: Path | None = None) -> int:
-        """Run pytest with these arguments on the quick tests only; return its exit code."""
+    def pytest(self, *arguments: str, coverage: Path | None = None) -> tuple[int, str]:
+        """Run pytest with these arguments on the first tier; return its exit code and the first test that
+        failed.
+        """
         begin: Sequence[str] = ()
         if coverage is not None:
             settings = self.folder / "reach.ini"
             settings.write_text(f"[run]\nsource = tuilab\ndata_file = {coverage}\n")
             begin = ("-m", "coverage", "run", f"--rcfile={settings}")
             arguments = ("-p", "tests.mutation.contexts", *arguments)
-        command = [sys.executable, *begin, *_PYTEST, "-m", "not slow", *arguments]
+        command = [sys.executable, *begin, *_PYTEST, *arguments]
         # Python matches a .pyc file to its source by size and by mtime in seconds, so a cached .pyc file
         # could hide the change.
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
-        try:
-            done = subprocess.run(
-                command, cwd=self.folder, env=environment, stdout=subprocess.DEVNULL, timeout=LIMIT_S
-            )
-        except subprocess.TimeoutExpired:
-            return 1
-        return done.returncode
+        done = subprocess.run(
+            command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, text=True, check=False
+        )
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+        return done.returncode, failed[1] if failed else ""
 
     def reach(self) -> Reach:
         """Return which tests run each line. Takes minutes. Raises RuntimeError if a test fails without a
@@ -87,7 +113,7 @@ class Copy:
         found: Reach = {}
         for name in TESTS:
             data = self.folder / f"{name.replace('/', '-')}.data"
-            if self.pytest(f"tests/{name}", coverage=data) not in (0, NONE_COLLECTED):
+            if self.pytest("-m", "not slow", f"tests/{name}", coverage=data)[0] not in FINE:
                 raise RuntimeError(f"a test of tests/{name} fails without any change")
             for file, lines in read_reach(data, self.folder).items():
                 known = found.setdefault(file, {})
@@ -95,29 +121,45 @@ class Copy:
                     known[line] = sorted({*known.get(line, ()), *tests})
         return found
 
-    def notices(self, change: Change, reach: Reach) -> bool:
-        """Make the change, return True if a test fails, and undo the change.
+    def notices(self, change: Change, reach: Reach) -> str:
+        """Make the change, return the first test that fails ("" if none does), and undo the change.
 
         Raises RuntimeError if a test to run does not exist.
         """
-        room = change.file.split("/")[1]
-        tests = reach.get(change.file, {}).get(change.line, [])
-        own = [test for test in tests if test.startswith(f"tests/{room}/")]
-        order = [*own, *(test for test in tests if test not in own)]
         file = self.folder / change.file
         before = file.read_text()
-        if not order or not in_body(before, change.line):
-            # Code that runs at import belongs to no test, so run the package's own tests.
-            order = [f"tests/{room}"]
+        lines, room = reach.get(change.file, {}), f"tests/{change.file.split('/')[1]}"
+        if in_body(before, change.line):
+            part = [change.line] if change.line in lines else statement(before, change.line)
+            found = {test for line in part for test in lines.get(line, ())}
+            wholes = [in_order(found, reach, room)] if found else [list(PROGRAMS)]
+        else:
+            # Code that runs at import belongs to no test: run the package's own tests, and then the others
+            # that use the file.
+            users = {test for tests in lines.values() for test in tests}
+            wholes = [[room], in_order({t for t in users if not t.startswith(f"{room}/")}, reach, room)]
         file.write_text(change.applied(before))
         try:
-            status = self.pytest("-x", *order)
+            return next((failed for tests in wholes if tests and (failed := self._first_failure(tests))), "")
         finally:
             file.write_text(before)
+
+    def _first_failure(self, tests: Sequence[str]) -> str:
+        marked = ("--tier=quick", "-m", "slow") if tests[0] in PROGRAMS else ("-m", "not slow")
+        status, failed = self.pytest("-x", *marked, *tests)
         # If a change breaks an import, pytest reports the tests as missing.
-        if status == NOT_FOUND and self.pytest("--collect-only", *order) == NOT_FOUND:
-            raise RuntimeError(f"{change}: pytest does not find {order}")
-        return status not in (0, NONE_COLLECTED)
+        if status == NOT_FOUND and self.pytest("--collect-only", *tests)[0] == NOT_FOUND:
+            raise RuntimeError(f"pytest does not find {tests}")
+        return "" if status in FINE else failed or f"pytest ends with {status}"
+
+
+def in_order(tests: Collection[str], reach: Reach, room: str) -> list[str]:
+    """Return the tests, those of the package first, and among them those that run the most lines."""
+    wanted = frozenset(tests)
+    breadth = Counter(
+        test for lines in reach.values() for there in lines.values() for test in there if test in wanted
+    )
+    return sorted(wanted, key=lambda test: (not test.startswith(f"{room}/"), -breadth[test], test))
 
 
 def in_body(source: str, line: int) -> bool:
@@ -127,6 +169,17 @@ def in_body(source: str, line: int) -> bool:
         and node.body[0].lineno <= line <= (node.end_lineno or line)
         for node in ast.walk(ast.parse(source))
     )
+
+
+def statement(source: str, line: int) -> range:
+    """Return the lines of the innermost statement there, because only some lines of a long one are recorded."""
+    inner = (line, line)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):
+            inner = node.lineno, max(line, node.end_lineno or line)
+            if (body := getattr(node, "body", None)) and body[0].lineno > line:
+                inner = node.lineno, body[0].lineno - 1
+    return range(inner[0], inner[1] + 1)
 
 
 def read_reach(data: Path, folder: Path) -> Reach:
