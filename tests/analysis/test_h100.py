@@ -52,7 +52,12 @@ def recorded(name: str) -> RunState:
 
 @pytest.fixture(params=NAMES)
 def state(request: pytest.FixtureRequest) -> RunState:
-    state = recorded(request.param)
+    return state_of(request.param)
+
+
+def state_of(name: str) -> RunState:
+    """Return a recorded run together with the roofs that were measured on its machine."""
+    state = recorded(name)
     assert state.machine is not None
     roofs = msgspec.json.decode((HERE / "roofs.json").read_bytes(), type=Roofs)
     state.roofs[state.machine.key] = msgspec.structs.replace(roofs, machine=state.machine.key)

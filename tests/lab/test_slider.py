@@ -3,10 +3,11 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tuilab.lab.slider import (
+    Reach,
     cell_of,
     fine_step,
     fraction,
@@ -169,3 +170,20 @@ def test_a_held_value_is_allowed_and_a_refused_one_has_a_reason(kind, one, other
 def test_every_choice_can_be_reached():
     words = Choice(name="c", help="", default="a", options=("a", "b"))
     assert reach(words).why_not("b") == "" and reach(words).held("b", 1) == "b"
+
+
+@given(
+    st.integers(0, 60),
+    st.integers(0, 200),
+    st.integers(1, 12),
+    st.integers(-300, 500),
+    st.sampled_from((-1, 1)),
+)
+def test_a_held_value_is_the_nearest_allowed_one_in_the_direction(low, wide, multiple, value, direction):
+    may = Reach(low, low + wide, multiple, "too low", "too high", "between")
+    allowed = [each for each in range(low, low + wide + 1) if each % multiple == 0]
+    assume(allowed)
+    inside = min(low + wide, max(low, value))
+    ahead = [each for each in allowed if (each - inside) * direction >= 0]
+    assert may.held(value, direction) == min(ahead or allowed, key=lambda each: abs(each - inside))
+    assert (may.why_not(value) == "") == (value in allowed)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tuilab.model.arithmetic import Shaped, Unknown, arithmetic
+from tests.report.test_whole_reports import Text
+from tuilab.model.arithmetic import _KNOWN, Shaped, Unknown, arithmetic
 
 
 class Counter:
@@ -198,3 +199,29 @@ def test_operations_of_unknown_size_or_type_are_not_guessed() -> None:
         arithmetic(op("MatMul", None, (4, 4), out=(4, 4)))
     assert arithmetic(op("NoSuchOp", (4,), out=(4,))) is None
     assert arithmetic(op("Reshape", (4,), out=(2, 2))) == 0
+
+
+SHAPES = (
+    ((6, 20, 30), (30, 120), (7,), (900,)),
+    ((2, 9, 9, 3), (3, 3, 3, 5), (2, 7, 7, 5), (2, 7, 7, 5)),
+    ((5, 12), (4, 12, 8), (32, 96), (8, 8), (7,), (7,), (7,), (7,), (7,), (9, 4), (9, 5)),
+    ((5, 12), (5, 8), (20, 16), (20, 8), (16,), (8,)),
+    ((40, 40), (40, 7), None, (3,)),
+)
+DTYPES = (*["float32"] * 4, "complex64")
+ABOUT = {"ksize": (1, 2, 2, 1), "equation": "ij,jk->ik", "transpose_a": True, "is_training": False}
+
+
+def test_the_counts_of_all_known_ops(snapshot):
+    """`--snapshot-update` renews the counts after a review."""
+    lines = []
+    for name in sorted(_KNOWN):
+        found = []
+        for shapes, dtype in zip(SHAPES, DTYPES, strict=True):
+            try:
+                count = arithmetic(op(name, *shapes, out=(*shapes[0][:-1], 11), dtype=dtype, **ABOUT))
+                found.append(f"{count:,.6g}" if count is not None else "none")
+            except (Unknown, IndexError) as error:
+                found.append(type(error).__name__)
+        lines.append(f"{name}: {'; '.join(found)}")
+    assert "\n".join(lines) == snapshot(extension_class=Text)

@@ -221,3 +221,63 @@ def test_time_to_compile_is_taken_from_what_the_steps_save() -> None:
 
 def test_only_a_change_of_the_step_itself_is_tried() -> None:
     assert trial.can_try(found()) and not trial.can_try(found("input-bound"))
+
+
+BUSY = StepTimes(n=9, median_s=2.0, ci95_s=(1.9, 2.2), kind="eager")
+WAITING = (*PARTS, StepPart(name="waiting for input", seconds=0.5, share=0.25))
+ENDS = (0.95e-3, 1.05e-3)
+
+
+def arms(*given: dict[str, object]) -> dict[str, object]:
+    usual = {"mode": "graph", "status": "ok", "median_s": 1e-3, "ci95_s": ENDS, "n": 20, "first_call_s": 0.5}
+    return {"scenario": {"parameters": {"batch": 8}}, "arms": [{**usual, **arm} for arm in given]}
+
+
+FAST = {"mode": "xla", "median_s": 0.5e-3, "ci95_s": (0.4e-3, 0.6e-3), "first_call_s": 2.0}
+FEW = {"mode": "xla", "median_s": 0.5e-3, "ci95_s": None, "n": 1, "first_call_s": None}
+SAME, NEAR, APART = ({"problem": "", "apart": apart} for apart in (0.0, 2e-5, 0.3))
+
+
+@pytest.mark.parametrize(
+    ("code", "page", "printed", "tried"),
+    [
+        ("xla-off", PAGE, [SAME, arms({}, FAST)],
+         Tried(step=1.818182, step_ci95=(1.496063, 2.258065), compile_s=1.5,
+               said="the step under XLA; the results are the same")),
+        ("launch-bound", PAGE, [NEAR, arms({}, FEW)],
+         Tried(step=1.818182, said="the step under XLA; the results agree to within 2e-05; 1 sample is too few for an "
+               "interval")),
+        ("float64", PAGE, [APART, arms({}), arms({"median_s": 2e-3, "ci95_s": (1.9e-3, 2.1e-3)})],
+         Tried(step=0.526316, step_ci95=(0.478589, 0.578512), said="the step in float32; the results differ by up to 30%: check "
+               "them before you use the change")),
+        ("mixed-precision", PAGE, [SAME],
+         Tried(said="could not be measured: the step under TensorFlow's automatic mixed precision changes nothing: "
+               "TensorFlow runs none of the step's ops in lower precision here")),
+        ("eager-step", msgspec.structs.replace(PAGE, parts=WAITING, steps=BUSY), [NEAR, arms({"median_s": 0.5, "ci95_s": (0.45, 0.55)})],
+         Tried(step=2.0, step_ci95=(1.809524, 2.315789), said="the step as a graph, compared with the original; the "
+               "results agree to within 2e-05")),
+        ("small-batches", PAGE, [arms({}), arms({"median_s": 2e-3, "ci95_s": None, "n": 3})],
+         Tried(step=16.842105, said="each sample in batches of 256 instead of 8; this changes the training; 3 samples "
+               "are too few for an interval")),
+        ("xla-off", PAGE, [{"problem": "no gradient", "apart": None}],
+         Tried(said="could not be measured: the step under XLA fails: no gradient")),
+        ("xla-off", PAGE, [{"problem": "", "apart": None}, arms({})],
+         Tried(said="could not be measured: no xla arm was measured")),
+    ],
+)  # fmt: skip
+async def test_a_trial_is_computed_from_what_its_processes_print(
+    code: Code, page: Page, printed: list[object], tried: Tried, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+
+    async def output(command: list[str]) -> bytes:
+        commands.append(command)
+        return msgspec.json.encode(printed[len(commands) - 1])
+
+    monkeypatch.setattr(trial, "_output", output)
+    measured = await trial.attempt("/x/step", found(code), page, "/env/python")
+    assert measured.said == tried.said
+    for name in ("step", "step_ci95", "compile_s"):
+        assert getattr(measured, name) == pytest.approx(getattr(tried, name), rel=1e-5), name
+    runs = [command for command in commands if "run" in command]
+    assert all(command[command.index("--python") + 1] == "/env/python" for command in runs)

@@ -1,0 +1,24 @@
+"""Whole walks through the lab, compared with the stored ones in everything that the lab says.
+
+`--snapshot-update` renews the stored ones after a review.
+"""
+
+import pytest
+
+from tests.lab.walk import walk
+from tests.report.test_whole_reports import Text
+from tests.workloads.test_presets import PRESETS
+from tuilab.lab.settings import Settings, switches
+from tuilab.model.errors import InputError
+
+
+@pytest.mark.parametrize("name", list(PRESETS)[::3])
+def test_a_walk_that_begins_at_a_preset(name, snapshot):
+    assert "\n".join(walk(PRESETS[name], seed=len(name))) == snapshot(extension_class=Text)
+
+
+def test_a_choice_that_leaves_no_arm_is_refused():
+    settings = Settings.of(PRESETS["sequential-work"])
+    assert [switch.key for switch in switches(settings) if switch.on] == ["graph"]
+    with pytest.raises(InputError, match="variant: got 'add'; expected a choice that leaves an arm"):
+        settings.at_stop("variant", "add")
