@@ -41,3 +41,12 @@ def test_a_long_paste_keeps_its_beginning_and_the_keys_after_it(tmp_path):
         terminal.see("xxkept!zzz")
         terminal.press("?")
         terminal.see("zzz?")
+
+
+def test_a_path_sent_with_its_key_goes_into_the_field(tmp_path):
+    with scripted(tmp_path) as terminal:
+        terminal.see("ready")
+        send(terminal, b"2o/no/export.py")
+        terminal.see("─ Open ─", "/no/export.py")
+        send(terminal, b"\r")
+        terminal.see("/no/export.py: ")
