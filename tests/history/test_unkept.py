@@ -56,7 +56,7 @@ async def test_the_first_line_is_red_until_the_run_is_in_the_history(tmp_path, s
             held = time.monotonic() - began
         await until(pilot, lambda: not red(app).strip("▲"))
         assert until_said < held, "it is said while the lock is held"
-        assert app.lab.history.runs()[0].status == "ok"
+        assert app.lab.history.entries()[0].line.status == "ok"
 
 
 def played(faulty, tmp_path, data, fault, *words, below=None):  # noqa: F811

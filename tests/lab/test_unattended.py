@@ -16,7 +16,7 @@ def test_a_finished_run_is_imported_with_its_answer(tmp_path: Path) -> None:
     history = History(store)
     found = history.unattended()
     assert found is not None and found.finished == ("left",) and not found.going_on
-    (line,) = history.runs()
+    (line,) = (entry.line for entry in history.entries())
     assert line.rounds == 60 and "CPU" in line.answer and UNATTENDED in line.tags
     assert "background" in history.outcome("left")
     again = history.unattended()

@@ -56,11 +56,9 @@ def runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> lis
 
     lab = Lab()
     try:
-        lines = lab.history.runs(limit=MOST_RUNS)
+        entries = lab.history.entries(limit=MOST_RUNS)
     finally:
         lab.saved.close()
     items = [CompletionItem("last", help="the latest run")]
-    items += [
-        CompletionItem(line.run[:8], help=f"{line.preset or line.workload}, {line.at}") for line in lines
-    ]
+    items += [CompletionItem(each.run[:8], help=f"{each.name}, {each.line.at}") for each in entries]
     return [item for item in items if item.value.startswith(incomplete)]

@@ -130,19 +130,13 @@ class History:
         """True if the history is currently not writable."""
         return self.store.unwritable is not None
 
-    def runs(
-        self, search: str = "", limit: int = 20, titles: Mapping[str, str] = MappingProxyType({})
-    ) -> list[RunLine]:
-        """Return the latest runs that contain each word of `search`.
-
-        titles: preset titles by name, to search as well.
-        """
-        return self.store.runs(search, limit, titles=titles)
-
     def entries(
         self, search: str = "", limit: int = 20, titles: Mapping[str, str] = MappingProxyType({})
     ) -> list[Entry]:
-        """Return the latest runs, as `runs` does, with their parameters and summaries."""
+        """Return the latest runs that contain each word of `search`, with their parameters and summaries.
+
+        titles: preset titles by name, to search as well.
+        """
         return browse.page(self.store, search, titles=titles, limit=limit)
 
     def find(self, start: str) -> RunLine:
