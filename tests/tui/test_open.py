@@ -266,6 +266,20 @@ async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: 
         assert not any(word in said.message for said in app._notifications for word in ("Reading", "loading"))
 
 
+async def test_a_progress_message_does_not_stay_below_the_form_for_shapes(tmp_path: Path, monkeypatch):
+    (tmp_path / "model.py").write_text("def forward(x): return x")
+    held, declare = [], ScriptedRunner._declare
+    monkeypatch.setattr(ScriptedRunner, "_declare", lambda self, request: held.append((self, request)))
+    app = lab(tmp_path)
+    async with opened(app, messages=True) as pilot:
+        app.runner.lacking["forward"] = ("x",)
+        app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
+        await until(pilot, lambda: held and "Reading model.py:forward…" in text(app))
+        declare(*held[0])
+        await until(pilot, lambda: isinstance(app.screen, ShapesScreen))
+        await until(pilot, lambda: "Shapes for forward" in text(app) and "Reading" not in text(app))
+
+
 async def test_progress_messages_last_until_the_file_is_read_or_refused(tmp_path: Path, monkeypatch):
     (tmp_path / "model.py").write_text("def forward(x): return x")
     held, declare = [], ScriptedRunner._declare

@@ -4,7 +4,7 @@ This is the only file that uses private names of Textual:
 
 - `Driver._file`: the only way to survive the loss of the terminal.
 - `App._handle_exception`: otherwise errors of screens being removed would end the app with an error. -
-`App._notifications`, `_unnotify`: the only way to withdraw a notification.
+`App._notifications`, `_unnotify`, `ToastRack`: the only way to withdraw a notification.
 - `App._fatal_error`: otherwise an error would print a traceback to a terminal that may be gone.
 - `App._close_messages_no_wait`: how `_fatal_error` itself ends the app.
 - `textual._xterm_parser` and `Driver._app`, `_loop`, `_debug`: the driver's input thread dies on a byte that
@@ -35,6 +35,7 @@ from textual.events import Event, Key, MouseDown
 from textual.notifications import Notify
 from textual.widget import Widget
 from textual.widgets import Input as TextField
+from textual.widgets._toast import ToastRack
 
 LOOK_S = 1.0
 """Seconds between checks that the terminal still exists."""
@@ -64,6 +65,7 @@ NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 """
 OPENING = re.compile(rb"[^\x1bA-Za-z/\r]*[A-Za-z/\r]")
 """Matches input up to the first key that may open an input."""
+ENTER = re.compile(rb"[^\x1b\r]*\r")
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
 """Matches the possible start of a sequence in `NO_KEYS`. Such input is held back until the rest arrives."""
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
@@ -150,7 +152,11 @@ class LastingApp(App[int]):
 
         def remove() -> None:
             for said in [said for said in self._notifications if said.message == message]:
-                self._unnotify(said)
+                self._unnotify(said, refresh=False)
+            # `_unnotify` refreshes only the top screen, but a screen below a page also shows its messages.
+            for screen in self.screen_stack:
+                for rack in screen.query(ToastRack):
+                    rack.show(self._notifications)
 
         self.call_later(remove)  # after the message that shows the notification
 
@@ -284,8 +290,10 @@ class Input:
     def _hand_on(self) -> None:
         begun = self._waiting.find(BEGUN)
         count = min(AT_ONCE, begun) if begun > 0 else AT_ONCE
-        if not self._app.in_field() and (key := OPENING.match(self._waiting)):
-            count = key.end()  # the key may open an input, and the text after it belongs there
+        if key := (ENTER if self._app.in_field() else OPENING).match(self._waiting):
+            count = (
+                key.end()
+            )  # the key may open an input or move the focus, and the text after it belongs there
         if begun == 0:
             count = self._waiting.find(ENDED) + len(ENDED)
         text = self._decode(bytes(self._waiting[:count]))
