@@ -60,6 +60,9 @@ def claims(sentence: str, code: str = "tf.matmul(tf.ones((512, 512)), tf.ones((5
         ("The GPU is up to 10× faster than the CPU.", "GPU", 1.0),
         ("The GPU is 2.5 times faster than the CPU.", "GPU", 2.5),
         ("The GPU is faster than the CPU for 3 x 3 filters.", "GPU", 1.0),
+        ("It is 1,000 times faster on the GPU than on the CPU.", "GPU", 1000.0),
+        ("The GPU is two orders of magnitude faster than the CPU.", "GPU", 80.0),
+        ("The GPU is 50% faster than the CPU.", "GPU", 1.5),
     ],
 )
 def test_statements_become_conditions_and_are_quoted(sentence, faster, by):
@@ -75,11 +78,61 @@ def test_statements_become_conditions_and_are_quoted(sentence, faster, by):
         ("Eager execution is much slower than a tf.function.", "graph", 1.5),
         ("With XLA it runs three times faster.", "xla", 3.0),
         ("tf.function makes `tf.matmul` 3 times faster than eager mode.", "graph", 3.0),
+        ("On my laptop tf.function is 50× slower than eager.", "eager", 50.0),
+        ("With jit_compile=True the step is 3x faster than eager code.", "xla", 3.0),
+        ("Without tf.function the step takes 5 ms, with tf.function 1 ms: a 5x speedup.", "graph", 5.0),
     ],
 )
 def test_statements_about_modes_become_conditions(sentence, faster, by):
     (claim,) = claims(sentence)
     assert (claim.when.a.mode, claim.when.by) == (faster, by)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The GPU takes 0.4 ms, the CPU takes 40 ms: the GPU is 100 times faster.",
+        "The GPU is 100 times faster: the GPU takes 0.4 ms, the CPU 40 ms.",
+        "The GPU is 100 times faster than the CPU: it takes 0.4 ms, the CPU 40 ms.",
+        "The GPU is 100 times faster than the CPU (40 ms became 0.4 ms).",
+        "The CPU is 100x slower than the GPU, 0.4 ms versus 40 ms.",
+        "40 ms ± 1 ms on the CPU, 0.4 ms on the GPU: a factor of 100.",
+        "It takes 0.4 ms on the GPU, 100 times faster than on the CPU (40 ms).",
+        "The run went from 40 ms (CPU) to 0.4 ms (GPU), 100x faster.",
+        "The GPU takes 0.4 ms. The CPU takes 40 ms. So the GPU is\n100 times faster.",
+        "The GPU is 100 times faster than the CPU.\nIt takes 0.4 ms instead of 40 ms.",
+        "100x faster:\n\n- CPU: 40 ms\n- GPU: 0.4 ms, 100x faster",
+    ],
+)
+def test_two_times_and_a_factor_are_one_claim(sentence):
+    (claim,) = claims(sentence)
+    assert (claim.when.a.device, claim.when.b.device, claim.when.by) == ("GPU", "CPU", 100.0)
+    assert claim.text.endswith("the GPU is faster than the CPU by at least 100× (0.4 ms against 40 ms).")
+
+
+@pytest.mark.parametrize(
+    "sentence, faster, by, says",
+    [
+        ("The GPU takes 3 ms, the CPU 12 ms, so the GPU is 2 times faster.", "GPU", 2.0,
+         "(3 ms against 12 ms, so its own times give 4×)"),
+        ("The GPU takes 40 ms, the CPU takes 0.4 ms: the GPU is 100 times faster.", "GPU", 100.0,
+         "(40 ms against 0.4 ms, so its own times say the opposite)"),
+        ("The products took 40 ms and 0.4 ms on the GPU and the CPU.", "CPU", 1.0, "(0.4 ms against 40 ms)"),
+        ("The GPU needs 1,200 s, the CPU 600 s.", "CPU", 1.0, "(600 s against 1,200 s)"),
+    ],
+)  # fmt: skip
+def test_times_name_the_faster_side_or_contradict_the_words(sentence, faster, by, says):
+    (claim,) = claims(sentence)
+    assert (claim.when.a.device, claim.when.by) == (faster, by) and says in claim.text
+
+
+def test_a_claim_adds_the_arms_that_it_compares():
+    code = "@tf.function\ndef f(x):\n    return tf.matmul(x, x)\nf(tf.ones((512, 512)))"
+    text = f"```python\nimport tensorflow as tf\n{code}\n```\n\nA tf.function is 50x faster than eager.\n"
+    (preset,) = read(text.encode(), shipped(), name="x.md").presets
+    assert preset.arms.modes == ("eager", "graph")
+    (preset,) = read(text.encode(), shipped(), name="x.md", preview=False).presets
+    assert preset.arms.modes == ("graph",)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +144,9 @@ def test_statements_about_modes_become_conditions(sentence, faster, by):
         "The GPU is faster.",
         "The CPU feeds the GPU.",
         "If the batch is large, the GPU is faster than the CPU.",
+        "The CPU takes 40 ms and the GPU takes 40 ms.",
+        "We ran 3 x 3 filters for 2 s on the CPU.",
+        "The CPU takes 40 ms at first, then 30 ms, the GPU 2 ms.",
     ],
 )
 def test_what_is_not_stated_is_no_claim(sentence):

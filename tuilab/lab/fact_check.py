@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from tuilab.catalogue.load import load
+from tuilab.lab.proof import ON_CPU, on_cpu
 from tuilab.model.errors import InputError
 from tuilab.model.files import expanded, write_text
 from tuilab.model.preset import Preset
@@ -17,6 +20,10 @@ from tuilab.report.fact_check import WRITERS, FactCheck, Statement, with_doubts
 if TYPE_CHECKING:
     from tuilab.documents.report import DocumentReport
     from tuilab.lab.lab import Lab
+
+
+_LONGEST = 8
+"""Maximum number of lines over which a quoted statement may extend."""
 
 
 class Checker:
@@ -43,7 +50,7 @@ class Checker:
             check.going = name
             self._told()
             try:
-                result = await self._lab.measure(self._presets[name], budget=check.budget)
+                result = await self._measure(self._presets[name])
             finally:
                 check.going = ""
             if self._stopped or result.status == "cancelled":
@@ -51,6 +58,24 @@ class Checker:
             self._stamp(name, result)
             self._told()
         self._told()
+
+    async def _measure(self, preset: Preset) -> RunResult:
+        """Measure a preset. Without a GPU, a claim that names none is tried on the CPU, even if the document
+        runs its code only on a GPU.
+        """
+        machines = await self._lab.ready()
+        modes = {claim.text for claim in preset.claims if not claim.about_gpu}
+        if "CPU" in preset.arms.devices or not modes or any(m.gpus for m in machines.values()):
+            return await self._lab.measure(preset, budget=self.check.budget)
+        result = await self._lab.measure(on_cpu(preset), budget=self.check.budget)
+        begun = dict.fromkeys(modes, f"{ON_CPU} ")
+        return msgspec.structs.replace(
+            result,
+            claims=tuple(
+                msgspec.structs.replace(each, evidence=f"{begun.get(each.text, '')}{each.evidence}")
+                for each in result.claims
+            ),
+        )
 
     def _stamp(self, name: str, result: RunResult) -> None:
         check = self.check
@@ -94,9 +119,21 @@ def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] =
     for preset in presets:
         code = preset.source.lines[0] if preset.source and preset.source.lines else 0
         for claim in preset.claims:
-            quoting = [line for line, text in prose.items() if claim.quoted and claim.quoted in text]
-            rows.append(Statement(preset=preset.name, text=claim.text, line=min(quoting, default=code)))
+            rows.append(
+                Statement(preset=preset.name, text=claim.text, line=_quoting(prose, claim.quoted) or code)
+            )
     return FactCheck(title=title, statements=rows)
+
+
+def _quoting(prose: Mapping[int, str], quoted: str) -> int:
+    """Return the line on which a quoted statement begins, which may extend over several lines; 0 if there is
+    none.
+    """
+    for line, text in prose.items() if quoted else ():
+        following = " ".join(prose.get(line + n, "").strip() for n in range(1, _LONGEST))
+        if quoted in text or (quoted not in following and quoted in f"{text.strip()} {following}"):
+            return line
+    return 0
 
 
 def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:

@@ -50,6 +50,8 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
 }
 # Largest parameter values to measure. Larger values would show nothing new and would take minutes.
 _MOST = {"images": 1_024, "ops": 1_000}
+ON_CPU = "Without a GPU, on the CPU:"
+"""Precedes figures that were measured on the CPU, although the document uses only a GPU."""
 # Maximum ratio of two times that are reported as equal.
 _ALIKE = 1.05
 
@@ -159,15 +161,13 @@ async def prove(
         if preset is None:
             shown = _unproven(proof, "no op with a known shape was recognized")
         else:
-            here = preset if gpu else _on_cpu(preset)
+            here = preset if gpu else on_cpu(preset)
             key = (preset.name, proof.pattern)
             if key not in results:
                 results[key] = await lab.measure(here, budget=budget)
             shown = proven(proof, results[key])
             if here is not preset and shown.true_s is not None:
-                shown = msgspec.structs.replace(
-                    shown, sentence=f"without a GPU, on the CPU: {shown.sentence}"
-                )
+                shown = msgspec.structs.replace(shown, sentence=f"{ON_CPU} {shown.sentence}")
             if results[key].status == "cancelled":
                 break
         out.append(shown)
@@ -175,10 +175,8 @@ async def prove(
     return out
 
 
-def _on_cpu(preset: Preset) -> Preset:
-    """Return the preset; if all its arms are on a GPU, move them to the CPU. The times then differ, but the
-    mistake is the same.
-    """
+def on_cpu(preset: Preset) -> Preset:
+    """Return the preset with arms on the CPU; if all its arms are on a GPU, these become arms on the CPU."""
     if "CPU" in preset.arms.devices:
         return preset
     return msgspec.structs.replace(preset, arms=msgspec.structs.replace(preset.arms, devices=("CPU",)))

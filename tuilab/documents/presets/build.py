@@ -11,10 +11,12 @@ from tuilab.documents.reading.document import Document
 from tuilab.documents.recognise import Found
 from tuilab.documents.rules import Finding
 from tuilab.model.arms import INPUTS, MODES, ArmSelection
+from tuilab.model.claims import Claim
 from tuilab.model.preset import Preset, Source
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Sweep
 
+DEVICES = ("CPU", "GPU")
 TITLES = {
     "stft": "STFT",
     "elementwise": "Elementwise ops",
@@ -50,14 +52,14 @@ def presets(
         while name in names:
             name, number = f"{base}-{number}", number + 1
         names.add(name)
-        made = _preset(document, example, one, findings, name)
-        out.append(made if preview else msgspec.structs.replace(made, claims=()))
+        out.append(_preset(document, example, one, findings, name, preview))
     return out
 
 
 def _preset(
-    document: Document, example: Example, found: Found, findings: Sequence[Finding], name: str
+    document: Document, example: Example, found: Found, findings: Sequence[Finding], name: str, preview: bool
 ) -> Preset:
+    stated = claims(example, found.workload) if preview else ()
     lines = (min(found.lines | {found.line}), max(found.lines | {found.line}))
     heading = example.block.heading or document.title or document.id
     marks: dict[str, tuple[int, ...]] = {
@@ -78,14 +80,14 @@ def _preset(
         ),
         parameters=dict(found.parameters),
         marks=marks,
-        arms=arms(found),
+        arms=_with_compared(arms(found), stated),
         source=Source(
             document=document.number or document.id[:64],
             example=example.block.number,
             title=document.title,
             lines=lines,
         ),
-        claims=claims(example, found.workload),
+        claims=stated,
         sweep=Sweep(axes=(found.sweep,)) if found.sweep is not None else None,
         wrong=sanitize_line(wrong, 3_900) if "\n" not in wrong else wrong[:3_900],
     )
@@ -97,7 +99,7 @@ def arms(found: Found) -> ArmSelection:
     Properties that the code does not determine stay unrestricted. For example, without a device scope, any
     device may be used.
     """
-    devices: tuple[str, ...] = ("CPU", "GPU")
+    devices: tuple[str, ...] = DEVICES
     if found.devices and not found.anywhere and found.workload != "pingpong":
         devices = tuple(d for d in devices if d in found.devices)
     modes = MODES
@@ -109,6 +111,20 @@ def arms(found: Found) -> ArmSelection:
         inputs=tuple(i for i in INPUTS if i in found.inputs) or INPUTS,
         dtypes=tuple(found.dtypes) if len(found.dtypes) > 1 else (),
         variants=tuple(found.variants),
+    )
+
+
+def _with_compared(selection: ArmSelection, stated: Sequence[Claim]) -> ArmSelection:
+    """Return the selection with the devices and modes that the claims compare, even if the code runs only one
+    side of the comparison.
+    """
+    patterns = [pattern for claim in stated for pattern in claim.when.patterns]
+    devices = {*selection.devices, *(pattern.device for pattern in patterns)}
+    modes = {*selection.modes, *(pattern.mode for pattern in patterns)}
+    return msgspec.structs.replace(
+        selection,
+        devices=tuple(device for device in DEVICES if device in devices),
+        modes=tuple(mode for mode in MODES if mode in modes),
     )
 
 

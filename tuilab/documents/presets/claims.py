@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
+from tuilab.documents.presets.comparison import compare, statements
 from tuilab.documents.rules.placement import sentences
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Condition, Faster, PhaseShare, WaitsForInput
@@ -11,59 +12,11 @@ from tuilab.model.sanitize import sanitize_line
 
 MARK = "Read by machine: "
 MOST_CLAIMS = 3
-MARGIN, INPUT_SHARE, COPY_SHARE = 1.5, 0.2, 0.5
+INPUT_SHARE, COPY_SHARE = 0.2, 0.5
 # Number of lines of prose before and after the code in which claims are searched.
 BEFORE, AFTER = 2, 12
 
 _FLAGS = re.IGNORECASE
-_WIDE = re.compile(
-    r"\b(?:significant\w*|substantial\w*|dramatic\w*|much|far|vastly|wide|considerabl\w*)\b", _FLAGS
-)
-_QUICK = r"(?:faster|quicker|outperform\w*|beats?|wins?|ahead of|improvement over|speed-?up over)"
-# A dot inside a name such as `tf.matmul` does not end a sentence.
-_GAP = r"(?:[^.;]|\.(?=\w)){0,90}?"
-_CPU_WINS = (
-    re.compile(rf"\bcpu\b{_GAP}\b{_QUICK}\b{_GAP}\bgpu\b", _FLAGS),
-    re.compile(rf"\bgpu\b{_GAP}\bslower\b{_GAP}\bcpu\b", _FLAGS),
-)
-_GPU_WINS = (
-    re.compile(rf"\bgpu\b{_GAP}\b{_QUICK}\b{_GAP}\bcpu\b", _FLAGS),
-    re.compile(rf"\bcpu\b{_GAP}\bslower\b{_GAP}\bgpu\b", _FLAGS),
-)
-_GRAPH = r"(?:graphs?|tf\.function|compiled (?:function|version|step))"
-_EAGER = r"(?:eager\w*|op by op|without tf\.function)"
-_GRAPH_WINS = (
-    re.compile(rf"\b{_GRAPH}\b{_GAP}\b{_QUICK}\b{_GAP}\b{_EAGER}\b", _FLAGS),
-    re.compile(rf"\b{_EAGER}\b{_GAP}\bslower\b{_GAP}\b{_GRAPH}\b", _FLAGS),
-)
-_XLA_WINS = (re.compile(rf"\b(?:xla|jit_compile\S*)\b{_GAP}\b{_QUICK}\b", _FLAGS),)
-_NUMBERS = {
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "twenty": 20,
-    "thirty": 30,
-    "fifty": 50,
-    "hundred": 100,
-    "twice": 2,
-    "double": 2,
-}
-_TIMES = re.compile(
-    rf"(?P<number>\d+(?:\.\d+)?|{'|'.join(_NUMBERS)})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)|(?P<twice>\btwice|\bdouble)\b",
-    _FLAGS,
-)
-_ORDER = re.compile(r"\borders? of magnitude\b", _FLAGS)
-_ABOUT = re.compile(r"\b(?:about|around|roughly|nearly|almost|approximately|some)\b|~|≈", _FLAGS)
-_AT_MOST = re.compile(r"\b(?:up to|at most|as much as|can|may|might)\b", _FLAGS)
-ABOUT = 0.8
-"""Fraction of an approximate factor that still confirms a claim: eight times is enough for "about ten times".
-"""
 _WAITS = re.compile(
     r"\b(?:input|pipeline|data loading|preprocess\w*|cpu)\b[^.;]{0,90}\bbottleneck|\bstarv\w+|\bidle\b"
     r"[^.;]{0,60}\b(?:data|input|batch)|\bheld back by\b",
@@ -77,8 +30,16 @@ _UNLESS = re.compile(
     _FLAGS,
 )
 
-_CPU, _GPU = ArmPattern(device="CPU"), ArmPattern(device="GPU")
-_AS_GRAPH, _AS_EAGER, _AS_XLA = (ArmPattern(mode=mode) for mode in ("graph", "eager", "xla"))
+_ARMS = {
+    "CPU": ArmPattern(device="CPU"),
+    "GPU": ArmPattern(device="GPU"),
+    "XLA": ArmPattern(mode="xla"),
+    "eager": ArmPattern(mode="eager"),
+    "graph": ArmPattern(mode="graph"),
+}
+_CALLED = {"CPU": "the CPU", "GPU": "the GPU", "XLA": "XLA", "eager": "eager execution", "graph": "a graph"}
+# Lines that start a new statement: list items, quotes, table rows and headings.
+_STARTS = re.compile(r"\s*(?:[-*+>|#]|\d+[.)]\s)")
 
 
 def claims(example: Example, workload: str) -> tuple[Claim, ...]:
@@ -91,44 +52,34 @@ def claims(example: Example, workload: str) -> tuple[Claim, ...]:
     return tuple(found.values())[:MOST_CLAIMS]
 
 
-def _factor(sentence: str) -> float:
-    """Return the factor by which the sentence says that one side is faster; 1 if it gives no lower limit."""
-    if _AT_MOST.search(sentence):
-        return 1.0
-    found = [m["number"] or m["twice"] for m in _TIMES.finditer(sentence)]
-    factors = [float(_NUMBERS.get(word.lower(), 0) or word) for word in found]
-    factors += [10.0] * len(_ORDER.findall(sentence))
-    if len(factors) == 1 and factors[0] > 1:
-        return factors[0] * (ABOUT if _ABOUT.search(sentence) or _ORDER.search(sentence) else 1.0)
-    return MARGIN if _WIDE.search(sentence) else 1.0
-
-
 def _near(example: Example) -> Iterator[str]:
     after = [p for p in example.block.after if p.text.strip()][:AFTER]
     before = [p for p in example.block.before if p.text.strip()][-BEFORE:]
-    for passage in (*after, *before):
-        yield from sentences(passage.text)
+    for near in (after, before):
+        paragraphs: list[list[str]] = []
+        last = -1
+        for passage in near:
+            if passage.line != last + 1:
+                paragraphs.append([])
+            if not paragraphs[-1] or _STARTS.match(passage.text):
+                paragraphs[-1].append("")
+            paragraphs[-1][-1] = f"{paragraphs[-1][-1]} {passage.text.strip()}".strip()
+            last = passage.line
+        for paragraph in paragraphs:
+            yield from statements([sentence for text in paragraph for sentence in sentences(text)])
 
 
 def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition]]:
     plain = sentence.replace("*", "").replace("`", "")
-    direction = re.sub(r"(?<=\d)\.(?=\d)", ",", plain)  # a decimal point does not end a sentence
     if _UNLESS.search(plain):
         return
-    if workload not in ("memory", "input_pipeline"):
-        by = _factor(plain)
-        margin = f" by at least {by:g}×" if by > 1 else ""
-        cpu = any(p.search(direction) for p in _CPU_WINS)
-        gpu = any(p.search(direction) for p in _GPU_WINS)
-        # A sentence that matches both directions is ambiguous.
-        if cpu and not gpu:
-            yield f"the CPU is faster than the GPU{margin}.", Faster(a=_CPU, b=_GPU, by=by)
-        elif gpu and not cpu:
-            yield f"the GPU is faster than the CPU{margin}.", Faster(a=_GPU, b=_CPU, by=by)
-        if not cpu and not gpu and any(p.search(direction) for p in _GRAPH_WINS):
-            yield f"a graph is faster than eager execution{margin}.", Faster(a=_AS_GRAPH, b=_AS_EAGER, by=by)
-        elif not cpu and not gpu and any(p.search(direction) for p in _XLA_WINS):
-            yield f"XLA is faster than a plain graph{margin}.", Faster(a=_AS_XLA, b=_AS_GRAPH, by=by)
+    found = compare(plain) if workload not in ("memory", "input_pipeline") else None
+    if found is not None:
+        margin = f" by at least {found.by:g}×" if found.by > 1 else ""
+        times = f" ({found.times})" if found.times else ""
+        slow = "a plain graph" if found.fast == "XLA" and found.slow == "graph" else _CALLED[found.slow]
+        faster = Faster(a=_ARMS[found.fast], b=_ARMS[found.slow], by=found.by)
+        yield f"{_CALLED[found.fast]} is faster than {slow}{margin}{times}.", faster
     if workload == "training" and _WAITS.search(plain):
         share = f"{INPUT_SHARE:.0%}".replace("%", "%")
         yield (

@@ -1,0 +1,257 @@
+"""Reads comparisons of two devices or modes in prose: the faster side, the factor, and the times."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+MARGIN = 1.5
+"""Factor that we take for words such as "much faster"."""
+ABOUT = 0.8
+"""Fraction of an approximate factor that still confirms a claim: eight times is enough for "about ten times".
+"""
+_ALIKE = 1.1
+"""A stated factor and the quotient of two stated times agree up to this factor and their rounding."""
+
+_FLAGS = re.IGNORECASE
+_SIDES = {
+    "CPU": r"cpus?|processors?",
+    "GPU": r"gpus?|graphics cards?",
+    "XLA": r"xla|jit_compile\S*",
+    "eager": r"eager\w*|op by op|without (?:a )?tf\.function",
+    "graph": r"graphs?|tf\.function|compiled (?:function|version|step)",
+}
+_PAIRS = (("CPU", "GPU"), ("XLA", "eager"), ("graph", "eager"), ("XLA", "graph"))
+"""Comparisons that a run can measure, the most specific first: a graph compiled by XLA is also a graph."""
+_QUICK = r"(?:faster|quicker|outperform\w*|beats?|wins?|ahead of|improvement over|speed-?up over)"
+# A dot inside a name such as `tf.matmul` does not end a sentence.
+_GAP = r"(?:[^.;]|\.(?=\w)){0,90}?"
+
+
+def _wins(fast: str, slow: str) -> re.Pattern[str]:
+    a, b = rf"\b(?:{_SIDES[fast]})\b", rf"\b(?:{_SIDES[slow]})\b"
+    than = rf"\s(?:on|with|in|under|using)\b{_GAP}"  # `faster on the GPU than on the CPU`
+    orders = (
+        rf"{a}{_GAP}\b{_QUICK}\b{_GAP}{b}",
+        rf"{b}{_GAP}\bslower\b{_GAP}{a}",
+        rf"\b{_QUICK}{than}{a}{_GAP}\bthan\b{_GAP}{b}",
+        rf"\bslower{than}{b}{_GAP}\bthan\b{_GAP}{a}",
+    )
+    return re.compile("|".join(orders), _FLAGS)
+
+
+_WINS = {order: _wins(*order) for pair in _PAIRS for order in (pair, pair[::-1])}
+_XLA_WINS = re.compile(rf"\b(?:{_SIDES['XLA']})\b{_GAP}\b{_QUICK}\b", _FLAGS)
+
+_UNITS = {
+    r"ns|nanoseconds?": 1e-9,
+    r"[µμu]s|microseconds?": 1e-6,
+    r"ms|msecs?|milliseconds?": 1e-3,
+    r"s|secs?|seconds?": 1.0,
+    r"mins?|minutes?": 60.0,
+}
+_UNIT = "|".join(_UNITS)
+_NUMBER = r"(?<![\w.,])\d[\d,]*(?:\.\d+)?"
+_PARTS = re.compile(
+    rf"(?P<number>{_NUMBER})[ -]?(?P<unit>{_UNIT})\b|"
+    + "|".join(rf"\b(?P<{name}>{words})\b" for name, words in _SIDES.items()),
+    _FLAGS,
+)
+_TOLERANCE = re.compile(rf"(?:±|\+/-)\s*\d[\d.,]*\s*(?:(?:{_UNIT})\b|%)?", _FLAGS)
+# Words that bind a time to the side behind it: `40 ms on the CPU`.
+_BINDS = re.compile(
+    r"\s*(?:\(|(?:on|with|for|in|under|using|by|via)\b)\s*(?:(?:the|an?|my|our)\s+)?(?=\w)", _FLAGS
+)
+_COMPARED = re.compile(rf"\b(?:(?P<quick>{_QUICK})|slower)\b(?P<than>\s+than\s+(?:the\s+|an?\s+)?)?", _FLAGS)
+
+_WIDE = re.compile(
+    r"\b(?:significant\w*|substantial\w*|dramatic\w*|much|far|vastly|wide|considerabl\w*)\b", _FLAGS
+)
+_NUMBERS = {
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "twenty": 20,
+    "thirty": 30,
+    "fifty": 50,
+    "hundred": 100,
+    "thousand": 1_000,
+    "twice": 2,
+    "double": 2,
+}
+_FACTOR = re.compile(
+    rf"(?P<times>{_NUMBER}|{'|'.join(_NUMBERS)})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)"
+    rf"|\bfactor of (?:about )?(?P<factor>{_NUMBER}|{'|'.join(_NUMBERS)})\b"
+    rf"|(?P<percent>{_NUMBER})\s*(?:%|percent)\s+(?:faster|quicker|slower)\b"
+    r"|\b(?P<twice>twice|double)\b"
+    rf"|\b(?:(?P<orders>{_NUMBER}|{'|'.join(_NUMBERS)})\s+)?(?P<order>orders? of magnitude)\b",
+    _FLAGS,
+)
+_ABOUT = re.compile(
+    r"\b(?:about|around|roughly|nearly|almost|approximately|some)\b|~|≈|\borders? of magnitude\b", _FLAGS
+)
+_AT_MOST = re.compile(r"\b(?:up to|at most|as much as|can|may|might)\b", _FLAGS)
+
+
+class _Time(NamedTuple):
+    words: str
+    """The time as in the document, such as `0.4 ms`."""
+    seconds: float
+    rounding_s: float
+    """Half of the last digit, in seconds."""
+
+
+class Comparison(NamedTuple):
+    """A statement that one side is faster than another."""
+
+    fast: str
+    slow: str
+    by: float
+    """Minimum factor; 1 if the statement gives no lower limit."""
+    times: str
+    """The stated times, and whether they contradict the statement; "" if no time is stated."""
+
+
+def compare(statement: str) -> Comparison | None:
+    """Return the comparison in a statement without markup; None if there is none or its direction is unclear.
+
+    If the words do not name the faster side, the two times do. If words and times disagree, the words count.
+    """
+    text = _TOLERANCE.sub("", statement)
+    timed, sure = _timed(text)
+    said, by = _said(text, tuple(timed)), _factor(text)
+    if not timed:
+        return None if said is None else Comparison(*said, by, "")
+    if said is not None and not sure:
+        timed = dict(zip(said, sorted(timed.values(), key=lambda time: time.seconds), strict=True))
+    fast, slow = said or sorted(timed, key=lambda side: timed[side].seconds)
+    if said is None and timed[fast].seconds == timed[slow].seconds:
+        return None
+    return Comparison(fast, slow, by, _describe(timed[fast], timed[slow], _factors(text)))
+
+
+def _describe(fast: _Time, slow: _Time, factors: Sequence[float]) -> str:
+    """Return `0.4 ms against 40 ms`, and whether the times contradict the stated factor or direction."""
+    words = f"{fast.words} against {slow.words}"
+    low = (slow.seconds - slow.rounding_s) / (fast.seconds + fast.rounding_s)
+    high = (slow.seconds + slow.rounding_s) / max(fast.seconds - fast.rounding_s, 1e-12)
+    if high < 1:
+        return f"{words}, so its own times say the opposite"
+    if len(factors) == 1 and not low / _ALIKE <= factors[0] <= high * _ALIKE:
+        return f"{words}, so its own times give {slow.seconds / fast.seconds:.3g}×"
+    return words
+
+
+def _said(text: str, sides: Sequence[str]) -> tuple[str, str] | None:
+    """Return the faster and the slower side by the words of a statement; None if its words are unclear.
+
+    sides: the two sides whose times the statement gives, if it does. A comparison may then name only one.
+    """
+    for pair in _PAIRS:
+        wins = [order for order in (pair, pair[::-1]) if _WINS[order].search(text)]
+        if wins and (not sides or set(sides) == set(pair)):
+            return wins[0] if len(wins) == 1 else None  # a sentence that matches both is ambiguous
+    if not sides:
+        return ("XLA", "graph") if _XLA_WINS.search(text) else None
+    for found in _COMPARED.finditer(text):
+        clause = re.split(r"[,;:(—–]|\.\s", text[: found.start()])[-1]
+        behind = _PARTS.match(text, found.end()) if found["than"] else None
+        other = behind.lastgroup if behind is not None else ""
+        named = [side for side in _named(_PARTS.finditer(clause)) if side in sides]
+        named = named[-1:] or [side for side in sides if other in sides and side != other]
+        if named:
+            rest = next(side for side in sides if side != named[0])
+            return (named[0], rest) if found["quick"] else (rest, named[0])
+    return None
+
+
+def _named(parts: Iterable[re.Match[str]]) -> list[str]:
+    return [str(part.lastgroup) for part in parts if part.lastgroup in _SIDES]
+
+
+def _timed(text: str) -> tuple[dict[str, _Time], bool]:
+    """Return the times of the two sides that a statement compares, and whether its words show which time
+    belongs to which side; no times unless it has exactly two.
+    """
+    parts = list(_PARTS.finditer(text))
+    at = [index for index, part in enumerate(parts) if part["number"]]
+    if len(at) != 2:
+        return {}, False
+    before, between, after = (_named(some) for some in (parts[: at[0]], parts[at[0] : at[1]], parts[at[1] :]))
+    bound = [_bound(text, parts[index:]) for index in at]
+    sure, sides = True, list[str]()
+    if not before and not between:  # `40 ms and 0.4 ms on the CPU and the GPU`
+        sides = after[:2]
+    elif bound[0] or not before:  # `40 ms on the CPU, 0.4 ms on the GPU`
+        first = bound[0] or between[0]
+        sides = [first, *(s for s in (bound[1], *between[::-1], *after) if s not in ("", first))][:2]
+    elif second := bound[1] or next(iter(between[::-1]), ""):  # `the CPU takes 40 ms, the GPU takes 0.4 ms`
+        sides = [next((side for side in before[::-1] if side != second), ""), second]
+    else:  # `the GPU beats the CPU: 0.4 ms against 40 ms`
+        sure, sides = False, list(dict.fromkeys(before[::-1]))[1::-1]
+    if not any(set(sides) == set(pair) for pair in _PAIRS):
+        return {}, False
+    return {side: _time(parts[index]) for side, index in zip(sides, at, strict=True)}, sure
+
+
+def _bound(text: str, parts: Sequence[re.Match[str]]) -> str:
+    """Return the side to which the words behind a time bind it; "" if there is none."""
+    words = _BINDS.match(text, parts[0].end())
+    follows = words is not None and len(parts) > 1 and parts[1].start() == words.end()
+    return str(parts[1].lastgroup) if follows and parts[1].lastgroup in _SIDES else ""
+
+
+def _time(part: re.Match[str]) -> _Time:
+    number = part["number"].replace(",", "")
+    unit = next(value for words, value in _UNITS.items() if re.fullmatch(words, part["unit"], _FLAGS))
+    half = 0.5 * 10.0 ** -len(number.partition(".")[2])
+    return _Time(part[0], float(number) * unit, half * unit)
+
+
+def _factors(text: str) -> list[float]:
+    """Return the factors that a statement gives, such as 10 for `ten times` or 1.5 for `50% faster`."""
+    found = []
+    for match in _FACTOR.finditer(text):
+        words = (match[name] for name in ("times", "factor", "twice", "percent", "orders"))
+        word = next(filter(None, words), "1").lower()
+        number = float(_NUMBERS.get(word, 0) or word.replace(",", ""))
+        if match["order"]:
+            number = 10.0**number
+        found.append(1 + number / 100 if match["percent"] else number)
+    return found
+
+
+def _factor(text: str) -> float:
+    """Return the factor by which the statement says that one side is faster; 1 if it gives no lower limit."""
+    if _AT_MOST.search(text):
+        return 1.0
+    factors = _factors(text)
+    if len(factors) == 1 and factors[0] > 1:
+        return factors[0] * (ABOUT if _ABOUT.search(text) else 1.0)
+    return MARGIN if _WIDE.search(text) else 1.0
+
+
+def statements(sentences: Sequence[str]) -> Iterator[str]:
+    """Yield the sentences of a paragraph. Sentences that only together give two times and a factor are one
+    statement.
+    """
+    at = 0
+    while at < len(sentences):
+        length = next((n for n in (3, 2) if _one(sentences[at : at + n], n)), 1)
+        yield " ".join(sentences[at : at + length])
+        at += length
+
+
+def _one(sentences: Sequence[str], length: int) -> bool:
+    """Return True if these sentences together compare two times, and each contributes a time or a factor."""
+    if len(sentences) != length:
+        return False
+    timed = [any(part["number"] for part in _PARTS.finditer(each)) for each in sentences]
+    compares = [bool(_COMPARED.search(each) and _factors(each)) for each in sentences]
+    alone = [at for at in range(length) if compares[at] and not timed[at]]
+    return all(map(bool.__or__, timed, compares)) and len(alone) <= 1 and bool(_timed(" ".join(sentences))[0])
