@@ -6,13 +6,15 @@ from pathlib import Path
 from textwrap import indent
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from tests.calling import here
 from tests.made import account
+from tuilab.cli.prove import table
 from tuilab.documents import read
 from tuilab.documents.api.tables import shipped
-from tuilab.lab.proof import PATTERNS, _host_map, proofs, prove, proven
+from tuilab.lab.proof import PATTERNS, _host_map, _interval, proofs, prove, proven
 from tuilab.model.preset import Preset
 from tuilab.model.result import ArmResult
 
@@ -127,7 +129,7 @@ def test_a_mapped_function_is_compared_with_the_same_work_in_the_step(device, na
         arm(variant="parallel", median_s=30e-3),
         arm(variant="in-step", device=device, median_s=5e-3),
     )
-    assert _host_map([fed, inside]) == (
+    assert _host_map([fed, inside])[:3] == (
         30e-3, 5e-3,
         "the map runs on the host: a step that it feeds takes 30.0 ms, a step that does the same work on "
         f"{named} takes 5.00 ms",
@@ -182,22 +184,71 @@ def test_the_command_has_the_exit_code_of_a_check(tmp_path, monkeypatch, options
         assert here("check", "article.md", *options, *more).returncode == code, more
 
 
+BOTH = (
+    "f = tf.function(lambda v: tf.matmul(v, v))\n"
+    "t = time.perf_counter()\nfor _ in range(20):\n    y = tf.matmul(x, x)\ny.numpy()\n"
+    "print('eager', time.perf_counter() - t)\n"
+    "t = time.perf_counter()\nf(x).numpy()\nprint('graph', time.perf_counter() - t)\n"
+)
+
+
+async def test_one_run_measures_each_finding_in_the_mode_of_its_code():
+    """The eager loop is TL104, the tf.function TL105. Both used to be measured as eager, in a run each."""
+    report = read((HEAD + BOTH).encode(), shipped(), name="x.py", preview=False)
+    wanted = [p for p in proofs(report) if p.finding.code in ("TL104", "TL105")]
+    modes = {p.finding.code: p.preset.arms.modes for p in wanted}
+    assert modes == {"TL104": ("eager",), "TL105": ("graph",)}
+    bench = Bench()
+    made = await prove(bench, wanted, "quick", lambda shown: None)
+    assert [set(each) for each in bench.modes] == [{"eager", "graph"}]
+    shown = {each.code: each for each in made}
+    assert "CPU eager" in shown["TL104"].compared and "CPU graph" in shown["TL105"].compared
+    assert {each.run for each in made} == {"r1"}
+
+
+def test_the_table_has_one_unit_and_an_interval_or_the_reason_for_none():
+    gpu = arm(
+        device="GPU:0", label="GPU eager", median_s=9e-3, ci95_s=(8e-3, 10e-3),
+        account=account(dispatch=3e-4, compute=8.7e-3),
+    )  # fmt: skip
+    first = shown("TL105", FIRST, arm(first_call_s=0.5, median_s=1e-3))
+    early = shown("TL103", NO_WAIT, gpu)
+    same = shown("TL103", NO_WAIT, arm())
+    rows = list(table([first, early, same, shown("TL105", FIRST, arm(status="failed", reason="no memory"))]))
+    assert "figure, µs" in rows[0] and "actual, µs" in rows[0]
+    assert rows[1].split()[1:4] == ["TL105", "500,000", "1,000"]
+    assert rows[1].endswith("500× too large (one call, no interval)")
+    assert rows[2].strip() == "the first call against a later call (CPU eager)"
+    assert _interval((2e-4, 4e-4), (8e-3, 1e-2)) == _interval((8e-3, 1e-2), (2e-4, 4e-4)) == (20, 50)
+    spread = msgspec.structs.replace(early, factor_ci95=(20.0, 50.0))
+    assert list(table([spread]))[1].endswith("30× too small [20 50]")
+    assert rows[3].split()[2:4] == ["300", "9,000"] and "30× too small" in rows[3]
+    close = shown("TL105", FIRST, arm(first_call_s=1.04e-3, median_s=1e-3))
+    assert list(table([close]))[1].endswith("correct here (one call, no interval)")
+    assert rows[5].endswith("the same") and "no GPU ran the call" in rows[6]
+    assert rows[7].endswith("–") and "no memory" in rows[8]
+
+
 class Bench:
     """A fake runner for a machine with the given devices. It answers each request with times for the
     requested arms, and records the request.
     """
 
     def __init__(self, *gpus: str) -> None:
-        self.gpus, self.asked = gpus, list[tuple[str, ...]]()
+        self.gpus, self.asked, self.modes = gpus, list[tuple[str, ...]](), list[tuple[str, ...]]()
 
     async def ready(self) -> dict[str, SimpleNamespace]:
         return {"": SimpleNamespace(gpus=self.gpus)}
 
     async def measure(self, preset: Preset, budget: str) -> SimpleNamespace:
         self.asked.append(preset.arms.devices)
-        (device,) = preset.arms.devices
-        made = arm(device=f"{device}:0", label=f"{device} eager", median_s=1e-2, first_call_s=0.2)
-        return SimpleNamespace(arms=(made,), status="ok", preset=preset.name, run="r1")
+        self.modes.append(preset.arms.modes)
+        device = preset.arms.devices[0]
+        made = [
+            arm(device=f"{device}:0", mode=mode, label=f"{device} {mode}", median_s=1e-2, first_call_s=0.2)
+            for mode in preset.arms.modes
+        ]
+        return SimpleNamespace(arms=made, status="ok", preset=preset.name, run=f"r{len(self.asked)}")
 
 
 async def test_gpu_timings_of_an_article_are_proved_on_the_cpu_without_a_gpu():
@@ -208,4 +259,4 @@ async def test_gpu_timings_of_an_article_are_proved_on_the_cpu_without_a_gpu():
     (gpu,) = await prove(beside, wanted, "quick", lambda shown: None)
     assert (without.asked, beside.asked) == ([("CPU",)], [("GPU",)])
     assert cpu.factor == gpu.factor == pytest.approx(20)
-    assert cpu.sentence == f"without a GPU, on the CPU: {gpu.sentence.replace('GPU', 'CPU')}"
+    assert cpu.sentence == f"Without a GPU, on the CPU: {gpu.sentence.replace('GPU', 'CPU')}"

@@ -8,13 +8,13 @@ document's code.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from tuilab.documents import DocumentReport
 from tuilab.documents.rules import Finding
-from tuilab.model.arms import family
+from tuilab.model.arms import MODES, ArmSelection, family
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import seconds
 from tuilab.model.result import ArmResult, RunResult
@@ -52,8 +52,10 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
 _MOST = {"images": 1_024, "ops": 1_000}
 ON_CPU = "Without a GPU, on the CPU:"
 """Precedes figures that were measured on the CPU, although the document uses only a GPU."""
+# Phases of a call on a GPU that pass before the call returns, if nothing waits for its work.
+_BEFORE_RETURN = ("python", "dispatch", "copy_in", "input_wait")
 # Maximum ratio of two times that are reported as equal.
-_ALIKE = 1.05
+ALIKE = 1.05
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,10 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     """Actual seconds per call; None if not measured."""
     factor: float | None
     """The larger of `said_s` and `true_s`, divided by the smaller; None if either is unknown."""
+    factor_ci95: tuple[float, float] | None = None
+    """The 95% interval of `factor`; None if `said_s` contains a first call, which was made only once."""
+    compared: str = ""
+    """The two compared times in words, and the arm that was measured."""
     sentence: str
     run: str = ""
 
@@ -95,17 +101,17 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
         for finding in example.findings:
             pattern = PATTERNS.get(finding.code)
             if pattern is not None:
-                preset, less, steps = _preset(example.presets, finding.line, pattern)
+                preset, less, steps = _preset(example.presets, finding, pattern)
                 yield Proof(finding, pattern, preset, less, finding.calls * steps or None)
 
 
-def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str, int]:
+def _preset(presets: Sequence[Preset], finding: Finding, pattern: Pattern) -> tuple[Preset | None, str, int]:
     """Return the recognized preset that shows the pattern and is closest to the finding in the document.
 
     Also returns how the preset was made smaller than the document's code, and the number of steps per call in
     the document.
     """
-    best = _BEST.get(pattern, ())
+    best, line = _BEST.get(pattern, ()), finding.line
 
     def order(preset: Preset) -> tuple[int, int]:
         kind = best.index(preset.workload) if preset.workload in best else len(best)
@@ -118,11 +124,9 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
     declaration = find(found.workload).declaration
     known = {variant.name for variant in declaration.variants}
     variants = tuple(name for name in _VARIANTS[pattern] if name in known)
-    # Use graph mode for training, because Keras trains in graph mode; the preset runs single ops in the
-    # document's mode.
-    modes = sorted(
-        found.arms.modes, key=lambda mode: (mode != "graph") if found.workload == "training" else 0
-    )
+    # Use the mode of the timed work, and graph mode for training, because Keras trains in graph mode.
+    mode = "graph" if found.workload == "training" else finding.mode
+    modes = sorted(found.arms.modes, key=lambda each: each != mode)
     arms = msgspec.structs.replace(found.arms, modes=tuple(modes[:1]), inputs=found.arms.inputs[:1])
     if variants:
         arms = msgspec.structs.replace(arms, variants=variants)
@@ -148,13 +152,14 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
 async def prove(
     lab: "Lab", wanted: Sequence[Proof], budget: BudgetName, told: Callable[[Proven], None]
 ) -> list[Proven]:
-    """Measure each pattern once; return a result for each of its findings. Raises WorkerError.
+    """Measure each preset once, with the arms of all its findings; return a result for each finding. Raises
+    WorkerError.
 
     told: called with each result. Without a GPU, measures on the CPU, even if the document uses only a GPU.
     """
     machines = await lab.ready() if wanted else {}
     gpu = any(machine.gpus for machine in machines.values())
-    results: dict[tuple[str, Pattern], RunResult] = {}
+    results: dict[str, RunResult] = {}
     out: list[Proven] = []
     for proof in wanted:
         preset = proof.preset
@@ -162,17 +167,31 @@ async def prove(
             shown = _unproven(proof, "no op with a known shape was recognized")
         else:
             here = preset if gpu else on_cpu(preset)
-            key = (preset.name, proof.pattern)
+            key = preset.name
             if key not in results:
-                results[key] = await lab.measure(here, budget=budget)
+                arms = [each.preset.arms for each in wanted if each.preset and each.preset.name == key]
+                results[key] = await lab.measure(_with_arms(here, arms), budget=budget)
             shown = proven(proof, results[key])
             if here is not preset and shown.true_s is not None:
-                shown = msgspec.structs.replace(shown, sentence=f"{ON_CPU} {shown.sentence}")
+                shown = msgspec.structs.replace(
+                    shown,
+                    sentence=f"{ON_CPU} {shown.sentence}",
+                    compared=f"{ON_CPU} {shown.compared}",
+                )
             if results[key].status == "cancelled":
                 break
         out.append(shown)
         told(shown)
     return out
+
+
+def _with_arms(preset: Preset, arms: Sequence[ArmSelection]) -> Preset:
+    """Return the preset with every mode and variant of the arms, so that one run measures all of them."""
+    modes = tuple(mode for mode in MODES if any(mode in each.modes for each in arms))
+    variants = tuple(dict.fromkeys(variant for each in arms for variant in each.variants))
+    return msgspec.structs.replace(
+        preset, arms=msgspec.structs.replace(preset.arms, modes=modes, variants=variants)
+    )
 
 
 def on_cpu(preset: Preset) -> Preset:
@@ -185,7 +204,14 @@ def on_cpu(preset: Preset) -> Preset:
 def _unproven(proof: Proof, why: str) -> Proven:
     found, name = proof.finding, proof.preset.name if proof.preset else ""
     return Proven(
-        code=found.code, line=found.line, preset=name, said_s=None, true_s=None, factor=None, sentence=why
+        code=found.code,
+        line=found.line,
+        preset=name,
+        said_s=None,
+        true_s=None,
+        factor=None,
+        compared=why,
+        sentence=why,
     )
 
 
@@ -199,9 +225,11 @@ def proven(proof: Proof, result: RunResult) -> Proven:
         return _unproven(proof, f"nothing could be measured: {reasons[0] if reasons else result.status}")
     best = max(family(arm.device or "") == "GPU" for arm in arms)
     arms = [arm for arm in arms if (family(arm.device or "") == "GPU") is best]
-    said, true, sentence = _SHOWN[proof.pattern](arms, proof.calls)
-    if proof.less:
-        sentence += f"; measured with {proof.less}"
+    if proof.preset is not None:  # the run may also have arms for other findings
+        own = proof.preset.arms
+        arms = [a for a in arms if a.mode in own.modes and a.variant in ("", *own.variants)] or arms
+    said, true, sentence, compared, interval = _SHOWN[proof.pattern](arms, proof.calls)
+    less = f"; measured with {proof.less}" if proof.less else ""
     factor = max(said, true) / min(said, true) if said and true else None
     return Proven(
         code=proof.finding.code,
@@ -210,18 +238,40 @@ def proven(proof: Proof, result: RunResult) -> Proven:
         said_s=said,
         true_s=true,
         factor=factor,
-        sentence=sentence,
+        factor_ci95=interval,
+        compared=f"{compared} ({arms[0].label}){less}",
+        sentence=sentence + less,
         run=result.run,
     )
 
 
-Shown = tuple[float | None, float | None, str]
+class Shown(NamedTuple):
+    """The figure of code with the mistake and the actual time, both in seconds, with sentence, comparison and
+    the interval of their ratio, as in `Proven`.
+    """
+
+    said: float | None
+    true: float | None
+    sentence: str
+    compared: str
+    interval: tuple[float, float] | None = None
+
+
+def _interval(
+    said: tuple[float, float] | None, true: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """Return the widest interval of the larger time divided by the smaller, from the intervals of both."""
+    if said is None or true is None or min(*said, *true) <= 0:
+        return None
+    low, high = said[0] / true[1], said[1] / true[0]
+    return (low, high) if low * high >= 1 else (1 / high, 1 / low)
 
 
 def _empty(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     arm = arms[0]
     true = arm.median_s or 0.0
-    return None, true, f"the figure includes no work: a call takes {seconds(true)} ({arm.label})"
+    words = f"the figure includes no work: a call takes {seconds(true)} ({arm.label})"
+    return Shown(None, true, words, "no work against a call")
 
 
 def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
@@ -234,15 +284,22 @@ def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
         words = (
             f"no GPU ran the call: on the CPU, a call returns when its work is done, after {seconds(true)}"
         )
-        return true, true, f"{words} ({arm.label})"
+        same = "no GPU ran the call, and on the CPU a call returns when its work is done"
+        return Shown(true, true, f"{words} ({arm.label})", same)
     if arm.account is None:
-        return (
-            None,
-            true,
-            f"a call takes {seconds(true)}; the time until it returned was not measured ({arm.label})",
-        )
-    said = arm.account.seconds("python", "dispatch", "copy_in", "input_wait")
-    return said, true, f"{_are(said, true)}; without a wait, a call returns early ({arm.label})"
+        words = f"a call takes {seconds(true)}; the time until it returned was not measured ({arm.label})"
+        return Shown(None, true, words, "the time until the call returned was not measured")
+    said = arm.account.seconds(*_BEFORE_RETURN)
+    parts = [part for part in arm.account.parts if part.phase in _BEFORE_RETURN]
+    known = [part.ci95_s for part in parts if part.ci95_s is not None]
+    ends = (sum(low for low, _ in known), sum(high for _, high in known))
+    return Shown(
+        said,
+        true,
+        f"{_are(said, true)}; without a wait, a call returns early ({arm.label})",
+        "the time until a call returns against that until its work is done",
+        _interval(ends, arm.ci95_s) if len(known) == len(parts) else None,
+    )
 
 
 def _first_call(arms: Sequence[ArmResult], calls: int | None) -> Shown:
@@ -252,9 +309,10 @@ def _first_call(arms: Sequence[ArmResult], calls: int | None) -> Shown:
 def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
     arm = arms[0]
     true, said = arm.median_s or 0.0, arm.first_call_s
-    if said and said <= _ALIKE * true:
+    if said and said <= ALIKE * true:
         words = f"the start-up is negligible here: the first batch takes {seconds(said)}, a later batch"
-        return said, true, f"{words} {seconds(true)} ({arm.label})"
+        compared = "the first batch against a later batch"
+        return Shown(said, true, f"{words} {seconds(true)} ({arm.label})", compared)
     return _with_first(arm, calls, "batch")
 
 
@@ -264,24 +322,20 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
     """
     true, first = arm.median_s or 0.0, arm.first_call_s
     if not first:
-        return None, true, f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"
+        words = f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"
+        return Shown(None, true, words, f"the first {what} was not timed")
     if calls is None:
         words = f"the first {what} takes {seconds(first)}, a later {what} {seconds(true)}"
-        return (
-            None,
-            true,
-            f"{words}; the document does not show how many of them the figure covers ({arm.label})",
-        )
+        unknown = "the document does not show how many of them the figure covers"
+        return Shown(None, true, f"{words}; {unknown} ({arm.label})", f"{words}; {unknown}")
     said = (first + (calls - 1) * true) / calls
     if calls == 1:
-        return (
-            said,
-            true,
-            f"{_are(said, true)}; the figure is for the first {what}, not for a later one ({arm.label})",
-        )
-    shows = " and is negligible" if said <= _ALIKE * true else ""
+        words = f"{_are(said, true)}; the figure is for the first {what}, not for a later one ({arm.label})"
+        return Shown(said, true, words, f"the first {what} against a later {what}")
+    shows = " and is negligible" if said <= ALIKE * true else ""
     words = f"{_are(said, true)}; the first of {calls:,} takes {seconds(first)}{shows}"
-    return said, true, f"{words} ({arm.label})"
+    compared = f"the mean of {calls:,} from the first {what} on against a later {what}"
+    return Shown(said, true, f"{words} ({arm.label})", compared)
 
 
 def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
@@ -292,13 +346,15 @@ def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     fed = by_variant.get("parallel") or by_variant.get("serial")
     inside = by_variant.get("in-step")
     if fed is None or inside is None or not fed.median_s or not inside.median_s:
-        return None, None, "the cost of the mapped function could not be separated from that of the step"
+        words = "the cost of the mapped function could not be separated from that of the step"
+        return Shown(None, None, words, words)
     where = inside.device or "the device"
     words = (
         f"the map runs on the host: a step that it feeds takes {seconds(fed.median_s)}, "
         f"a step that does the same work on {where} takes {seconds(inside.median_s)}"
     )
-    return fed.median_s, inside.median_s, words
+    compared = f"a step that the map on the host feeds against one that does the same work on {where}"
+    return Shown(fed.median_s, inside.median_s, words, compared, _interval(fed.ci95_s, inside.ci95_s))
 
 
 _SHOWN: dict[Pattern, Callable[[Sequence[ArmResult], int | None], Shown]] = {
@@ -312,7 +368,7 @@ _SHOWN: dict[Pattern, Callable[[Sequence[ArmResult], int | None], Shown]] = {
 
 def _are(said: float, true: float) -> str:
     """Return a sentence such as `this method gives 0.3 ms, not 9 ms: 30× too small`."""
-    if max(said, true) <= _ALIKE * min(said, true):
+    if max(said, true) <= ALIKE * min(said, true):
         return f"this method gives {seconds(said)}, which is correct here"
     off = max(said, true) / min(said, true)
     word = "small" if true > said else "large"

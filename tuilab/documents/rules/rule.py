@@ -28,6 +28,8 @@ class Finding(Found, frozen=True, kw_only=True):
     """The text that `--fix` replaces, and the new text; "" if `--fix` changes nothing."""
     calls: int = 0
     """Number of calls, epochs or batches in the measured time, including the first; 0 if unknown."""
+    mode: str = ""
+    """The mode of the measured work: `eager`, `graph` or `xla`; "" if unknown."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """The table of all rules, and their findings in an example."""
 
 from tuilab.documents.example import Example
+from tuilab.documents.interpreter.trace import TraceEvent
+from tuilab.documents.interpreter.values import Graph
 from tuilab.documents.rules import (  # noqa: F401  (each registers its rules)
     beliefs,
     comparison,
@@ -62,7 +64,17 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
         cell_line=hit.line - example.block.line + 1 if cell else 0,
         replace=hit.replace,
         calls=hit.calls,
+        mode=_mode(hit.timing.work) if hit.timing is not None else "",
     )
+
+
+def _mode(work: TraceEvent | None) -> str:
+    """Return the mode in which a timing runs its work; "" if the code does not show it."""
+    if work is None or work.kind not in ("graph", "op", "train"):
+        return ""
+    if work.kind == "op" and work.place.traced is None:
+        return "eager"
+    return "xla" if isinstance(work.runs, Graph) and work.runs.jit else "graph"
 
 
 def _severity(known: Rule, hit: Hit) -> Severity:
