@@ -38,6 +38,7 @@ async def test_of_two_claims_the_answer_tells_the_one_that_the_mark_in_the_list_
         state.result = lambda: replace(run_result(), claims=tuple(claims))
         said = answer(state)
         assert said.verdict == overall([claim.verdict for claim in claims]) == "refuted"
+        assert said.called == "refuted (1 of 2 claims)"
         assert "second (claim 2 of 2)" in said.detail
 
 

@@ -8,15 +8,16 @@ from tests.tui.lab import lab, opened, press, rest, text
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
 from tuilab import catalogue
 from tuilab.model.arms import ArmPattern
-from tuilab.model.claims import Claim, Faster, Verdict
+from tuilab.model.claims import Claim, Faster, KernelFor, Verdict
 from tuilab.model.preset import Preset, Source
 from tuilab.model.result import Confidence, Diagnosis
 from tuilab.presentation import demo as d
 from tuilab.presentation.answer import answer, opening
 from tuilab.report.fact_check import html
 from tuilab.tui.panels.demo_bar import DemoBar
+from tuilab.tui.widgets.wording import clip
 
-GPU_WINS = Claim(text="the GPU wins", when=Faster(a=ArmPattern(device="GPU"), b=ArmPattern(device="CPU")))
+GPU_WINS = Claim(text="c", when=Faster(a=ArmPattern(device="GPU"), b=ArmPattern(device="CPU")))
 GRAPH_WINS = Claim(text="a graph wins", when=Faster(a=ArmPattern(mode="graph"), b=ArmPattern(mode="eager")))
 
 
@@ -99,6 +100,27 @@ def test_the_shared_page_repeats_the_doubts_that_the_lab_shows():
         msgspec.structs.replace(run_result(), claims=(Verdict("c", "untestable", "no GPU"),), confidence=sure)
     )
     assert "⚠" not in html(d.page(demo, None, ""))
+    kernel = Claim(text="c", when=KernelFor(op="MatMul", dtype="int32", exists=False))
+    demo = d.Demo([preset("t", "000", kernel)])
+    demo.tell(msgspec.structs.replace(run_result(), claims=claims, confidence=sure))
+    assert "⚠" not in html(d.page(demo, None, "")), "no time decides a claim about a kernel"
+
+
+def test_the_shown_claim_has_the_word_that_its_evidence_interprets():
+    worded = [p for p in catalogue.load().presets if p.claims and p.claims[0].said]
+    assert worded
+    for preset in worded:
+        shown = d.lines(d.Demo([preset]))[0]
+        assert f"“{preset.claims[0].said}”" in shown
+        assert "…" not in " ".join(clip(shown, 74, 2)), "two lines on 80 columns"
+
+
+def test_the_shared_page_marks_each_guess():
+    for word, mark in (("confirmed", "right"), ("refuted", "wrong"), ("undecided", "not counted")):
+        demo = d.Demo([preset("t", "000", GPU_WINS)])
+        demo.choose(1)
+        demo.tell(msgspec.structs.replace(run_result(), claims=(Verdict("c", word, "2×"),)))
+        assert f"Guessed: it holds, {mark}. 2×" in html(d.page(demo, None, ""))
 
 
 def test_another_claim_that_decides_the_mark_is_named():
@@ -120,7 +142,7 @@ async def test_the_tour_ends_with_a_summary_and_a_page_to_share(tmp_path, monkey
         await press(pilot, app, "e")
         [page] = tmp_path.glob("fact-check-*.html")
         written = page.read_text()
-        assert "guesses right; 3 claims measured" in written and "Guessed: it holds." in written
+        assert "guesses right; 3 claims measured" in written and "Guessed: it holds, right." in written
         assert page.name in " ".join(text(app).replace("│", "").split()) or "written: " in text(app)
 
 

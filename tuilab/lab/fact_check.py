@@ -89,7 +89,7 @@ class Checker:
             found = verdicts.get(statement.text)
             if statement.preset == name and found is not None:
                 statement.verdict = found.verdict
-                statement.evidence = with_doubts(found, result)
+                statement.evidence = with_doubts(found, result, self._presets[name].claims)
                 statement.emulated, statement.run = found.emulated, result.run
 
     def stop(self) -> None:

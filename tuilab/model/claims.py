@@ -172,6 +172,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def about_gpu(self) -> bool:
         return self.gpu or self.when.about_gpu
 
+    @property
+    def about_times(self) -> bool:
+        """True if measured times decide the claim, and not only an observation such as a missing kernel."""
+        return isinstance(self.when, Faster | WaitsForInput | PhaseShare | ShareGrows | Crosses)
+
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The verdict on a claim, with one sentence of evidence."""

@@ -108,7 +108,11 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     undecided = lab_state.undecided
     if undecided:
         return Said(text, detail, undecided=undecided, gpu=gpu)
-    return Said(text, detail, claim.verdict, verdict_words(claim.verdict, claim.emulated), gpu=gpu)
+    words = verdict_words(claim.verdict, claim.emulated)
+    alike = sum(each.verdict == claim.verdict for each in result.claims)
+    if alike < len(result.claims):  # the demo may say that another claim is confirmed
+        words += f" ({alike} of {len(result.claims)} claims)"
+    return Said(text, detail, claim.verdict, words, gpu=gpu)
 
 
 def _deciding(claims: Sequence[Verdict]) -> Verdict | None:

@@ -146,7 +146,7 @@ class Demo:
                 self.reason = (
                     f"Another claim of this preset is {marked}, as its mark shows. {self.reason}".strip()
                 )
-            evidence = with_doubts(self.verdict, result)
+            evidence = with_doubts(self.verdict, result, self.preset.claims)
             self.outcomes[self.at] = Outcome(self.preset, self.guess, self.verdict, result.run, evidence)
 
     def sum_up(self) -> None:
@@ -249,7 +249,9 @@ def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
 
 def lines(demo: Demo) -> tuple[str, str, str]:
     """Return the text of the demo: the claim, the question or outcome, and the keys."""
-    claim = demo.preset.claims[0].text
+    first = demo.preset.claims[0]
+    # The evidence interprets the document's word: `we take “high” as at least 2×`.
+    claim = first.text + (f" (In the document: “{first.said}”.)" if first.said else "")
     counted = "paused" if demo.paused else f"measures automatically in {demo.left_s} s"
     following = "paused" if demo.paused else f"next in {demo.left_s} s"
     if demo.stage == "guess":
@@ -294,7 +296,8 @@ def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
     for index in sorted(demo.outcomes):
         each = demo.outcomes[index]
         source = each.preset.source
-        guessed = f"Guessed: {each.guess}. " if each.guess else ""
+        mark = (", right" if each.right else ", wrong") if each.scored else ", not counted"
+        guessed = f"Guessed: {each.guess}{mark}. " if each.guess else ""
         rows.append(
             Statement(
                 preset=each.preset.name,

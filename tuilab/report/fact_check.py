@@ -1,11 +1,11 @@
 """Formats the claims of a document with verdicts, machine and date as text, Markdown or HTML."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 import msgspec
 
-from tuilab.model.claims import Verdict, VerdictWord
+from tuilab.model.claims import Claim, Verdict, VerdictWord
 from tuilab.model.machine import Machine
 from tuilab.model.result import RunResult
 from tuilab.model.scenario import BudgetName
@@ -74,12 +74,14 @@ class FactCheck(msgspec.Struct, kw_only=True):
         return f"{sentence}; {untestable} untestable here" if untestable else sentence
 
 
-def with_doubts(verdict: Verdict, result: RunResult) -> str:
+def with_doubts(verdict: Verdict, result: RunResult, claims: Iterable[Claim]) -> str:
     """Return the evidence with the run's doubts, such as a busy host, which a shared page must not omit.
 
-    No figure decides an untestable claim, so it has no doubts.
+    No time decides an untestable claim or one about a kernel, so these have no doubts. claims: those of the
+    preset.
     """
-    doubts = doubtful_line(result) if verdict.verdict != "untestable" else ""
+    timed = any(claim.about_times for claim in claims if claim.text == verdict.text)
+    doubts = doubtful_line(result) if timed and verdict.verdict != "untestable" else ""
     return " ".join(filter(None, [verdict.evidence, doubts]))
 
 
