@@ -86,7 +86,7 @@ def test_profiled_calls_that_another_program_interrupted_are_left_out() -> None:
     assert found.seconds("compute") == pytest.approx(0.5e-3) and found.calls == 9
     waiting = [{"compute": 0.5e-3, "input": 0.1e-3}] * 9 + [{"compute": 0.5e-3, "input": 10e-3}]
     found = of_profile(waiting, 1.5e-3)
-    assert found.calls == 10 and found.share("input_wait") > 0.6, "plain calls wait for their input too"
+    assert found.calls == 10 and found.share("input_wait") > 0.6, "ordinary calls also wait for their input"
 
 
 def test_python_inside_tensorflow_counts_as_dispatch() -> None:

@@ -106,7 +106,7 @@ def test_sweeps_are_compared_at_the_sizes_that_both_measured():
         ("CPU xla", "256 samples", True),
         ("CPU xla", "4,096 samples", True),
     ]
-    assert beside.left_out == 2, "1,024 of the one and 512 of the other"
+    assert beside.left_out == 2, "1,024 samples of one run and 512 of the other"
 
 
 def test_a_single_run_is_compared_with_a_sweep_at_its_own_size():

@@ -105,7 +105,7 @@ def test_a_slightly_lower_op_count_is_not_given_as_the_reason() -> None:
             run="r", arm=EAGER.id, point=0, account=made.account(dispatch=1e-3, python=1e-3, copy=2e-3)
         )
     )
-    assert "; it launches 9 ops instead of 13." in answer(state), "no part has half of it"
+    assert "; it launches 9 ops instead of 13." in answer(state), "no phase takes half of the time"
 
 
 def test_kernels_are_claimed_only_if_all_are_known() -> None:
@@ -349,7 +349,7 @@ def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None
         node = e.Node("n", "Mul", "CPU:0", kind="op", count=count)
         state.apply(e.Placement(run="r", arm=arm.id, nodes=(node,)))
     order = r"against \S+ ms \[.*\]: it launches 5 ops instead of 43; the quotient of the medians is 1.20×, because"
-    assert re.search(order, answer(state)), "the reason follows what it explains"
+    assert re.search(order, answer(state)), "the reason follows the ratio that it explains"
     plain = answer(finish(measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 3e-3, GRAPH: 1e-3})))
     assert "the quotient of the medians" not in plain and "3.00× faster than eager [" in plain
 
@@ -508,7 +508,9 @@ def test_an_unfinished_point_appears_in_no_sentence() -> None:
         assert [row[0] for row in sweep_rows(result)[1]] == ["256", "1,024", "4,096 (not finished)"]
         assert [sorted(s.hollow) for s in sweep_chart(result).series if s.x] == [[2], [2]]
     over = measure(begun([GRAPH], sizes=sizes), {GRAPH: 1e-3}, rounds=3)
-    assert all(point.finished for point in summarise(finish(over)).points), "its time was over: that is all"
+    assert all(point.finished for point in summarise(finish(over)).points), (
+        "the run ended normally, so every point is finished"
+    )
 
 
 def medians(state: RunState, a: Arm, b: Arm) -> float:

@@ -101,7 +101,7 @@ class TestGpu:
         work = Work(flop=1e11, inputs=1, outputs=1, kernels=100, each=each)
         graph, xla = (GpuCall(work, CPU_ROOFS, mode, kernels=100).on(GPU_SHEET) for mode in ("graph", "xla"))
         assert graph.kernels_s == pytest.approx(100 * max(1e9 / 1e12, 10e6 / 100e9))
-        assert graph.memory_s == pytest.approx(100 * 10e6 / 100e9), "its cache keeps one of 11 MB"
+        assert graph.memory_s == pytest.approx(100 * 10e6 / 100e9), "the cache holds 1 of 11 MB"
         assert xla.seconds == pytest.approx(1e11 / 1e12) and xla.memory_s == 0
 
     def test_a_loop_runs_its_trips_one_after_another_under_xla_too(self) -> None:
@@ -306,7 +306,7 @@ class TestSweep:
             "and the dispatch overhead on this host."
         )
         assert [point.value for point in found.points] == list(sizes)
-        assert found.sentence not in answer(state), "while it runs, sizes are missing"
+        assert found.sentence not in answer(state), "during the run, sizes are missing"
         assert found.sentence in answer(finish(state))
 
     @pytest.mark.parametrize(("call_s", "said"), [(40e-6, "from its data sheet"), (40e-3, "below the plot")])
@@ -411,9 +411,7 @@ def test_no_program_beats_its_bound(name: str) -> None:
     for sheet in SHEETS.values():
         bound, best = call.on(sheet).seconds, best_possible(kernels, mode, copied, sheet)
         assert bound <= best * (1 + 1e-9)
-        assert len(kernels) > 1 or bound == pytest.approx(best, rel=0.05), (
-            "a bound that no program comes near"
-        )
+        assert len(kernels) > 1 or bound == pytest.approx(best, rel=0.05), "no program comes near the bound"
 
 
 KINDS = {

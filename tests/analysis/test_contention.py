@@ -32,6 +32,6 @@ def test_several_reasons_make_one_doubt() -> None:
 
 def test_interruptions_blame_no_process_if_none_other_computed():
     threads = Pressure(wall_s=10, cores=2, switches=800, waited_s=0.1, others_s=0.1)
-    assert contention(threads) is None, "threads of one pool make way for each other"
+    assert contention(threads) is None, "threads of one pool yield to each other"
     found = contention(Pressure(wall_s=10, cores=2, switches=800, waited_s=0.1, others_s=1.5))
     assert found and "interrupted 80 times a second" in found.message

@@ -207,7 +207,7 @@ def test_a_crossover_includes_the_variation_between_processes() -> None:
         pooled = crossover(a, b, Pair("a", "b"))
         hits += known.ci95[0] <= 16_000 <= known.ci95[1]
         blind += pooled.ci95[0] <= 16_000 <= pooled.ci95[1]
-    assert hits >= 0.9 * trials > blind, "of one process's interval that is too much to ask"
+    assert hits >= 0.9 * trials > blind, "the interval of one process cannot be that reliable"
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,7 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
             watcher = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 60
         while not list(windows.glob("tuilab-watch-*/*.pb")):
-            assert time.monotonic() < deadline, "no window was seen"
+            assert time.monotonic() < deadline, "no profiling window was written"
             time.sleep(0.005)
         time.sleep(rng.uniform(0.0, 0.8))
         number = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
@@ -563,5 +563,5 @@ def test_a_remote_host_cannot_write_into_another_run(tmp_path):
     recorder.flush()
     assert [line for _, line in store.raw(other)] == before
     assert store.find(other).rounds == 120 and store.status(other) == "ok"
-    assert store.status(own) == "failed", "its own run is known, and ended with its worker"
+    assert store.status(own) == "failed", "its own run is listed, and ended with its worker"
     store.close()

@@ -43,4 +43,4 @@ def test_a_page_is_no_wider_than_its_window(tmp_path: Path, write, width):
     shown = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
     inner, scrolled, tallest = json.loads(re.search(r"<title>(\[.*?\])</title>", shown)[1])
     assert inner == width and scrolled <= width
-    assert tallest < 40, "a size of the sweep is broken into two lines"
+    assert tallest < 40, "a size of the sweep is wrapped onto a second line"

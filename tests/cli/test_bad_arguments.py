@@ -154,7 +154,7 @@ def test_check_without_a_claim_is_refused_before_anything_is_measured(command, t
     for name in (str(preset), f"{code}:step"):
         done = here(command, name, "--check")
         assert done.returncode == 2 and "has no claim to check" in done.stderr
-    assert here(command, "stft-small", "--check").returncode == 3, "that one has a claim"
+    assert here(command, "stft-small", "--check").returncode == 3, "this preset has a claim"
 
 
 def test_serve_and_the_guide_name_the_same_package_to_install(monkeypatch):

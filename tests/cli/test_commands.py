@@ -59,7 +59,9 @@ def test_run_prints_one_object_with_real_medians(small):
             assert 0 < low <= arm["median_s"] <= high
     # A graph saves the launches of about forty ops, a gain that no noise can reverse.
     assert cpu["eager"]["median_s"] > cpu["graph"]["median_s"]
-    assert small.stdout.lstrip().startswith("{") and "TensorFlow" in small.stderr, "messages are not data"
+    assert small.stdout.lstrip().startswith("{") and "TensorFlow" in small.stderr, (
+        "messages go to standard error"
+    )
 
 
 @pytest.mark.real_worker
@@ -197,4 +199,6 @@ def test_presets_as_json_and_as_text():
     assert {"name", "title", "workload", "document", "example", "claims", "error"} == set(rows[0])
     assert "stft-small" in {row["name"] for row in rows}
     assert "stft-small" in calling.here("presets").stdout
-    assert "tuilab/presets" in calling.here("presets", "--help").stdout, "where one's own are"
+    assert "tuilab/presets" in calling.here("presets", "--help").stdout, (
+        "the help names the folder of the user's presets"
+    )

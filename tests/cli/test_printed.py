@@ -80,7 +80,7 @@ def test_tables_fit_80_columns_and_leave_out_empty_columns() -> None:
     rows = [("2×", "MatMul", "", "a reason of many words " * 6), ("1×", "Relu", "", "short")]
     found = list(aligned(rows, 80))
     assert all(len(line) <= 80 for line in found) and found[0].endswith("…")
-    assert found[1].index("short") == found[0].index("a reason") == 14, "the empty column takes no room"
+    assert found[1].index("short") == found[0].index("a reason") == 14, "an empty column takes no space"
     assert next(aligned(rows)).endswith("of many words")
     lines = columns([["arm " * 30, "1.0 ms"], ["CPU", "2.0 ms"]], 80)
     assert all(len(line) <= 80 for line in lines) and lines[0].endswith("1.0 ms"), "figures are not cut"

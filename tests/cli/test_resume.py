@@ -80,13 +80,13 @@ def test_an_imprecise_complete_run_is_resumed_in_further_processes():
     more = further(precise, 0.04, BUDGET["standard"])
     assert more is not None and more.budget.workers == more.budget.forks == 6
     most = further(precise, 0.5, BUDGET["standard"])
-    assert most.budget.workers == 21, "no more than twenty at once"
+    assert most.budget.workers == 21, "at most twenty more processes at a time"
     assert resume.describe_rest(more, 0.04, MACHINE).startswith("± 2% in about ")
     promised = resume.describe_rest(most, 0.5, MACHINE)
     assert promised.startswith("about ± 11% in about "), "0.5 / sqrt(21): the 2% is out of reach"
     publish = further(precise, 0.04, BUDGET["publish"])
     each = publish.budget.for_process(1).limit_s
-    assert each == BUDGET["publish"].for_process(1).limit_s, "each process has the time that it always has"
+    assert each == BUDGET["publish"].for_process(1).limit_s, "each process keeps its usual time limit"
 
 
 OLD, NEW = Arm("CPU:0", "graph", host="old"), Arm("CPU:0", "graph", host="new")

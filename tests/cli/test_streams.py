@@ -60,7 +60,9 @@ def test_an_output_file_never_takes_the_number_of_a_closed_stream(data, tmp_path
     assert shell(data, f"history tag run1 x {closed}").returncode == 0
     opens = "from tuilab.streams import repair_streams; import os; repair_streams(); os._exit(os.open('/', 0) > 2)"
     words = f'{sys.executable} -c "{opens}" {closed}'
-    assert subprocess.run(["bash", "-c", words], timeout=60).returncode == 1, "an opened file is not a stream"
+    assert subprocess.run(["bash", "-c", words], timeout=60).returncode == 1, (
+        "an opened file must not take the number of a stream"
+    )
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])

@@ -56,7 +56,9 @@ def test_the_selftest_passes(tuilab: Callable[..., Any]) -> None:
     found = tuilab("selftest", code=None)
     failed = {check["name"]: check["message"] for check in found["checks"] if not check["passed"]}
     left_out = len(NAMES) - len(found["checks"])
-    assert left_out == 2, "the link's, which the emulation has not, and that of forks, which have no GPU"
+    assert left_out == 2, (
+        "the check of the link, which the emulation lacks, and that of forks, which have no GPU"
+    )
     assert failed.keys() <= OF_THE_MACHINE, failed
     assert found["passed"] or not found["idle"], failed
 

@@ -98,8 +98,8 @@ def test_the_emulated_gpu_is_named_so_and_computes_what_the_cpu_does(seen: dict[
     assert seen["devices"] == ["/device:GPU:0", "/device:GPU:1"] and seen["named"] == "EMULATED"
     assert seen["matmul"] == ["GPU:0", "GPU:0", True] and seen["graph"]
     assert seen["conv"] == seen["stft"] == "GPU:0" and seen["variable"] == [2.0] * 4
-    assert seen["int32"] == ["GPU:0", "CPU:0"], "int32 lies on the host, as in the CUDA build"
-    assert seen["refused"] == "ResourceExhaustedError", "its memory has an end"
+    assert seen["int32"] == ["GPU:0", "CPU:0"], "int32 stays in host memory, as in the CUDA build"
+    assert seen["refused"] == "ResourceExhaustedError", "its memory is limited"
 
 
 GRADIENTS = """

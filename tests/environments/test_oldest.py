@@ -96,7 +96,7 @@ def said(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dic
         done = {name: run(data, "--python", str(folder), *words) for name, words in commands.items()}
         done["watch"] = done["watch"]._replace(stdout=(data / "page.json").read_text())
         yield done | {"beside": run(data, "run", "stft-small", *quick, *beside)}
-    assert contents(folder) == before, "something was written into the environment"
+    assert contents(folder) == before, "the run wrote a file into the environment"
 
 
 def answer(said: dict[str, Done], name: str) -> Any:

@@ -44,7 +44,9 @@ def test_an_import_of_a_known_run_says_so_and_changes_nothing(data, tmp_path):
     said = f"run {OTHER[:8]} is already in the history; nothing changed\n"
     assert (again.returncode, again.stderr) == (0, said)
     assert here("history", "--json").stdout == before
-    assert here("history", "import", str(more)).stderr == "1 run imported\n", "it has more rounds"
+    assert here("history", "import", str(more)).stderr == "1 run imported\n", (
+        "the imported run has more rounds"
+    )
 
 
 def test_rounds_left_by_the_worker_stay_deleted_and_can_be_restored(data):
@@ -76,4 +78,4 @@ def test_a_full_id_is_found_though_another_begins_with_it(data, tmp_path):
     done = here("history", "import", str(tmp_path / "two.jsonl"))
     assert (done.returncode, done.stderr) == (0, "2 runs imported\n")
     assert here("export", RUN, "--format", "csv").returncode == 0
-    assert here("history", "delete", RUN[:9]).returncode == 2, "the beginning of two"
+    assert here("history", "delete", RUN[:9]).returncode == 2, "two runs begin with this id"

@@ -90,7 +90,7 @@ def test_a_read_error_while_opening_sets_nothing_aside(data, faulty):  # noqa: F
             assert done.code in (0, 2) and "Traceback" not in done.said, (fault, done)
             assert not list(data.glob("*damaged*")), (fault, done)
             listed += "run0" in done.said
-    assert listed, "once the fault has passed, the list is there"
+    assert listed, "after the fault, the list is shown"
     assert rounds(data) == whole
 
 
@@ -330,8 +330,8 @@ def test_files_set_aside_are_reported_until_they_are_imported(data):
     done = here("history", "check", "--repair", str(aside))
     assert done.returncode == 0 and "3 runs with 900 rounds saved" in done.stderr
     assert rounds(data) == {f"run{number}": 300 for number in range(3)}
-    assert here("history").stderr == "", "it is no longer reported"
-    assert list(data.glob("history-recovered-*.db")), "and still there"
+    assert here("history").stderr == "", "the damaged file is no longer reported"
+    assert list(data.glob("history-recovered-*.db")), "the recovered file still exists"
 
 
 def test_a_run_continued_elsewhere_is_joined_to_its_beginning(data, tmp_path):
@@ -393,7 +393,7 @@ def test_a_history_on_a_full_disk_is_read_and_pruned(full):
     assert done.returncode == 0 and len(done.stdout.split()) == 3, done
     assert (full / FILE).stat().st_size < before
     store = Store.open()
-    assert store.file == full / FILE and not store.messages, "there is room again"
+    assert store.file == full / FILE and not store.messages, "the disk has space again"
     store.close()
 
 

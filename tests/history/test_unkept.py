@@ -42,7 +42,7 @@ async def test_the_first_line_is_red_until_the_run_is_in_the_history(tmp_path, s
     app = lab(tmp_path, hold=4)
     async with opened(app, size) as pilot:
         await press(pilot, app, ["r"])
-        assert red(app) == "", "the run is kept so far"
+        assert red(app) == "", "the run is saved so far"
         with locked(tmp_path / "history" / FILE):
             app.runner.let_go()
             began = time.monotonic()
@@ -55,7 +55,7 @@ async def test_the_first_line_is_red_until_the_run_is_in_the_history(tmp_path, s
                 assert "not saved" in red(app), "it stays"
             held = time.monotonic() - began
         await until(pilot, lambda: not red(app).strip("▲"))
-        assert until_said < held, "it is said while the lock is held"
+        assert until_said < held, "the message appears while the lock is held"
         assert app.lab.history.entries()[0].line.status == "ok"
 
 

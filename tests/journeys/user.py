@@ -169,7 +169,9 @@ class User:
         if alive:
             os.kill(bystander, signal.SIGKILL)
         assert alive, f"{line} ended a process that it did not start"
-        assert not inside or line.startswith(tuple(SHARES)), f"{line} started in its own group: {inside}"
+        assert not inside or line.startswith(tuple(SHARES)), (
+            f"{line} started processes in its own group: {inside}"
+        )
 
     def run(
         self,

@@ -65,7 +65,7 @@ async def test_a_preset_is_measured_and_stored_and_replayed(tmp_path):
         while made.state.shown.status is None:
             await asyncio.sleep(0.01)
         assert made.state.shown.rounds == 6 and made.state.replay.startswith("replay · gpu-07")
-        assert len(heard) == number, "who has unsubscribed hears nothing"
+        assert len(heard) == number, "an unsubscribed listener receives nothing"
 
 
 async def test_from_the_sixth_run_on_the_answer_says_where_similar_runs_were(tmp_path):
@@ -84,7 +84,7 @@ async def test_from_the_sixth_run_on_the_answer_says_where_similar_runs_were(tmp
         assert (alike.runs, alike.low_s, alike.high_s) == (6, min(medians), max(medians))
         other = await made.settings(SMALL)
         other = await made.measure(other.with_value("samples", 512), budget="quick")
-        assert not other.confidence.alike, "a run of another size is not similar"
+        assert not other.confidence.alike, "a run of a different size is not similar"
 
 
 async def test_settings_are_read_as_typed_and_errors_name_what_is_accepted(tmp_path):

@@ -103,14 +103,14 @@ async def test_a_burst_of_rounds_is_painted_once_and_every_report_is_answered(pa
         lab.receive(event)
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert len(canvas.drawn) == 1, "three rounds of one write are one paint"
+    assert len(canvas.drawn) == 1, "three rounds in one write cause one paint"
     for event in rounds[3:6]:
         lab.receive(event)
     await passes(0.02)
-    assert len(canvas.drawn) == 1, "too early for another"
+    assert len(canvas.drawn) == 1, "too early for another paint"
     assert len([r for r in runners[0].sent if isinstance(r, Painted)]) == 2, "but the worker need not wait"
     await passes(0.9)
-    assert len(canvas.drawn) == 2, "what was put off is painted though nothing follows"
+    assert len(canvas.drawn) == 2, "a postponed paint happens even without further events"
     painter.close()
     await lab.close()
 
@@ -133,6 +133,6 @@ def test_a_paint_that_sent_much_delays_the_next():
     sent[0] += 14_000
     assert pacing.wait(1.0, 9) == 1.0
     sent[0] += 1_000_000
-    assert pacing.wait(1.0, 9) == 4.0, "but not for ever"
+    assert pacing.wait(1.0, 9) == 4.0, "but not forever"
     pacing.painting()
     assert pacing.wait(1.0, 9) == 0.25

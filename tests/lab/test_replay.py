@@ -84,7 +84,7 @@ async def test_every_position_of_a_replay_shows_the_state_of_its_events(tmp_path
         assert (replay.round, replay.over) == (round, round == ROUNDS)
     await at(replay, screen, 0)
     await at(replay, screen, ROUNDS)
-    assert screen.single < ROUNDS / 10, "pieces are taken whole"
+    assert screen.single < ROUNDS / 10, "whole pieces are applied at once"
     store.close()
 
 

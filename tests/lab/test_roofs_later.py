@@ -35,7 +35,7 @@ async def test_a_machines_limits_come_after_the_answer_and_give_way(tmp_path: Pa
         assert of(RoofsKnown) > of(Finished)[-1:]
         stages = {event.stage for event in heard if isinstance(event, Progress)}
         assert not any("limits" in stage for stage in stages)
-        assert made.history.state("last").roofs, "they are kept with the run"
+        assert made.history.state("last").roofs, "the roofs are saved with the run"
         assert "H100" in made.history.find("last").answer or "H100" not in made.result().answer
 
 

@@ -89,7 +89,9 @@ def test_each_parameter_has_a_control_limited_by_the_others(chosen):
     assert samples.value == 4096 and samples.crossover == 18_300.0 and samples.note.endswith("B needed")
     assert "fft_length = 512" in frame.reach.why_not(8192) and frame.crossover is None
     for name, control in found.items():
-        assert chosen.at_stop(name, control.value) == chosen, "where it stands, nothing changes"
+        assert chosen.at_stop(name, control.value) == chosen, (
+            "moving a control to its current value changes nothing"
+        )
 
 
 def test_variants_and_switches_become_controls(chosen):
@@ -101,7 +103,9 @@ def test_variants_and_switches_become_controls(chosen):
     assert s.flipped(chosen, switch).values["filter"] is not switch.on
     assert any(switch.group == "GPU input" for switch in s.switches(chosen))
     cpu = chosen.with_arms(devices=("CPU",))
-    assert not any(switch.group == "GPU input" for switch in s.switches(cpu)), "it matters only with a GPU"
+    assert not any(switch.group == "GPU input" for switch in s.switches(cpu)), (
+        "the switch matters only with a GPU"
+    )
     for _ in range(5):
         on = [switch for switch in s.switches(chosen) if switch.group == "mode" and switch.on]
         chosen = s.flipped(chosen, on[0])

@@ -109,7 +109,9 @@ def test_a_sweep_names_its_current_size_and_the_time_left():
     # 2.7 s of 20 s.
     assert status(made).text.endswith("about 62 s left")
     made.clock.now += 50
-    assert status(made).text.endswith("about 12 s left"), "it goes down while that size is measured"
+    assert status(made).text.endswith("about 12 s left"), (
+        "the remaining time falls while that size is measured"
+    )
 
 
 def test_a_resumed_sweep_reckons_with_the_sizes_and_seconds_of_its_new_process():
@@ -421,7 +423,7 @@ def test_a_stopped_run_continues_only_with_equal_settings(sweep):
             made.apply(event)
         if made.shown.rounds == 3:
             break
-    assert made.further() is None, "it is under way"
+    assert made.further() is None, "the run is still in progress"
     made.apply(Finished(run=made.shown.run, status="cancelled"))
     more = made.further()
     assert more is not None and more.id == made.shown.run and more.worker

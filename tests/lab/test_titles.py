@@ -28,7 +28,7 @@ def test_titles_are_kept_for_the_next_start(folder: Path):
     assert titles.read_saved_titles([folder]) == ()
     titles.keep([folder], ROWS)
     assert titles.read_saved_titles([folder]) == ROWS
-    assert titles.read_saved_titles([]) == (), "of other folders nothing was kept"
+    assert titles.read_saved_titles([]) == (), "no titles were saved for other folders"
 
 
 @pytest.mark.parametrize("change", ["edit", "add", "remove", "damage"])

@@ -89,7 +89,9 @@ def test_no_published_product_is_faster_than_its_data_sheet_allows(
 ) -> None:
     for dtype, tera in measured.items():
         assert tera * 1e12 <= SHEETS[name].peak(dtype).value, f"{source}: {dtype}"
-        assert tera * 1e12 >= 0.25 * SHEETS[name].peak(dtype).value, "nor is the bound an empty one"
+        assert tera * 1e12 >= 0.25 * SHEETS[name].peak(dtype).value, (
+            "the data sheet's peak must not be far too high"
+        )
 
 
 @pytest.mark.parametrize(

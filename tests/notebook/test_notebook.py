@@ -38,6 +38,6 @@ def test_a_notebook_runs_from_top_to_bottom_and_keeps_its_answers(tmp_path, monk
         assert "<iframe" in shown["text/html"] and "&lt;svg" in shown["text/html"]
         assert "&lt;h1&gt;step&lt;/h1&gt;" in shown["text/html"]
         assert "CPU graph" in shown["text/plain"] and "median" in shown["text/plain"]
-        assert not any("written to" in o.get("text", "") for o in each.outputs), "a place that is gone by now"
+        assert not any("written to" in o.get("text", "") for o in each.outputs), "the file no longer exists"
     assert "--bugdet is not an option" in wrong.outputs[0].text
     assert not list(tmp_path.glob("captured*"))

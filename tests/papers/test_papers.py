@@ -140,7 +140,7 @@ def test_every_link_has_a_target(paper: Path) -> None:
             continue
         file, _, anchor = target.partition("#")
         there = (paper.parent / file).resolve() if file else paper
-        assert there.exists(), f"{paper.name} links to {target}, which is not there"
+        assert there.exists(), f"{paper.name} links to {target}, which does not exist"
         if anchor:
             assert anchor in anchors(there), f"{paper.name} links to {target}: there is no such heading"
 
@@ -212,7 +212,7 @@ def test_every_command_is_run_by_a_test() -> None:
     assert written == {*RUN, *ELSEWHERE, *NAMED}
     for line, where in ELSEWHERE.items():
         file, _, name = where.partition("::")
-        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), f"{line}: there is no {where}"
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), f"{line}: {where} does not exist"
 
 
 def called(line: str, folder: Path) -> calling.Done:
@@ -241,7 +241,7 @@ def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.Mon
         done = called(line, tmp_path)
         assert done.returncode in FINE.get(line.split()[1], (0,)), f"{line}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr, f"{line}\n{done.stderr}"
-    assert "time.perf_counter()" in (tmp_path / "article.md").read_text(), "--fix has corrected the clock"
+    assert "time.perf_counter()" in (tmp_path / "article.md").read_text(), "--fix corrected the clock"
     assert "## Claims" in (tmp_path / "summary.md").read_text()
 
 

@@ -119,7 +119,7 @@ def test_a_size_without_a_figure_says_why_in_every_document():
     for text in (table(result), *(FORMATS[name][1](result, state) for name in ("markdown", "html"))):
         assert "No figure for CPU eager at 1,024 samples: needs 9 GB, and 8 GB are free." in text
         assert "No figure at 4,096 samples: needs 40 GB, and 8 GB are free." in text
-        assert text.count("No figure") == 2, "a GPU that is not here has no line at each size"
+        assert text.count("No figure") == 2, "a missing GPU gets no line for each size"
 
 
 def test_a_page_is_self_contained_and_runs_no_script():
@@ -212,7 +212,7 @@ def test_every_crossover_has_its_mark_its_label_and_its_band():
         assert 0 <= float(x) < at < float(x) + float(width) <= 760
     assert "crossover 100</text>" in picture and "crossover 9 k</text>" in picture
     heights = re.findall(r'y="([\d.]+)">crossover', picture)
-    assert len(set(heights)) == 2, "labels of near crossovers do not cover each other"
+    assert len(set(heights)) == 2, "the labels of nearby crossovers do not overlap"
 
 
 def test_many_lines_look_different_and_keep_whole_names():

@@ -162,7 +162,9 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
         == "saves about 24.0 s and speeds up the program by at most 5.80×, the step by at most 20.0×"
     )
     half = replace(found, share=0.5, gain_at_most=2.0, gain_ci95=(1.8, 3.6), program_share=0.33, saves_s=9.3)
-    assert gained(half).endswith("the step by about 2.00× and at most 3.60×"), "half of a step is 2x"
+    assert gained(half).endswith("the step by about 2.00× and at most 3.60×"), (
+        "saving half of a step gives 2×"
+    )
     uncertain = replace(found, code="xla-off")
     assert gained(uncertain) == "saves at most 24.0 s and speeds up the program by at most 7.27×"
 
@@ -294,7 +296,7 @@ def test_the_explanation_of_an_op_is_printed():
     placer = "Cannot assign a device: available devices are [ CPU:0 ]"
     for seen, start in ((False, "without a GPU, as here: Cannot"), (True, "Cannot")):
         said = op_text(replace(answer, gpu=True, forced=placer, gpu_visible=seen))
-        assert f"  if forced  {start}" in said, "the error is the machine's, not the op's"
+        assert f"  if forced  {start}" in said, "the error comes from this machine, not from the op"
 
 
 def test_a_profile_is_printed():

@@ -308,7 +308,7 @@ async def test_code_that_changes_between_processes_ends_the_run_and_keeps_its_ro
     (end,) = rig.of(Finished)
     assert end.status == "failed"
     assert end.message == "own.py changed during the measurement; the earlier rounds are saved"
-    assert len(rig.of(Round)) == 6, "of the two processes that read the first version"
+    assert len(rig.of(Round)) == 6, "only rounds of the two processes that read the first version"
     await rig.ready(times=4)
     assert rig.supervisor.phase == "ready", "a fresh worker is there for the next run"
 

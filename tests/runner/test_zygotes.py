@@ -129,7 +129,7 @@ async def test_a_zygote_that_dies_during_preparation_is_replaced(monkeypatch):
 def test_only_suitable_runs_are_forked():
     asked = request()
     assert wanted(asked, MACHINE)
-    assert not wanted(asked, None), "before the machine is known"
+    assert not wanted(asked, None), "the machine is not yet known"
     assert not wanted(msgspec.structs.replace(asked, budget=BUDGET["quick"]), MACHINE)
     assert not wanted(asked, machine(devices=(CPU, GPU))), "CUDA is never forked"
     swept = msgspec.structs.replace(asked, sweep=Sweep(axes=(Axis("m", (16, 32)),)))

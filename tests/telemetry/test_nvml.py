@@ -35,7 +35,9 @@ def test_a_sample_in_base_units(fake: FakeNvml):
 def test_without_process_figures_from_the_driver_none_are_invented(fake: FakeNvml):
     fake.refuse = {"nvmlDeviceGetProcessUtilization": NOT_SUPPORTED}
     now = nvml.Nvml().sample(0)
-    assert [p.use for p in now.processes] == [None, None] and now.unread == {}, "an idle GPU says the same"
+    assert [p.use for p in now.processes] == [None, None] and now.unread == {}, (
+        "an idle GPU also returns this error"
+    )
 
 
 def test_link_traffic_is_a_rate_between_two_samples(fake: FakeNvml, monkeypatch: pytest.MonkeyPatch):

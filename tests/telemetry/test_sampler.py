@@ -40,7 +40,7 @@ def test_processes_on_a_gpu_are_described_only_if_their_name_matches(fake: FakeN
     mine, other = Telemetry(Nvml).sample().gpus[0].processes
     assert mine.user == psutil.Process().username() and "python" in mine.command and mine.memory == 3_000
     assert other.name == "other" and other.user == other.command == "", (
-        "in a container: it has that id here alone"
+        "another process has that id, as in a container"
     )
 
 

@@ -52,4 +52,6 @@ def test_a_run_continues_while_no_terminal_is_attached(tmp_path, tmux):  # noqa:
             assert terminal.ended(30) == 0
         finally:
             terminal.close()
-    assert subprocess.run([*tmux, "has-session"], capture_output=True).returncode, "nothing is left of it"
+    assert subprocess.run([*tmux, "has-session"], capture_output=True).returncode, (
+        "the session is still running"
+    )

@@ -149,7 +149,7 @@ def test_arms_that_did_not_run_for_one_reason_share_a_row():
     found = folded(arms)
     assert len(absent) > 2 and len(found) == len(arms) - len(absent) + 1
     waiting = [replace(arm, median_s=None) for arm in arms]
-    assert len(folded(waiting, going=True)) == len(found), "those that still get figures keep their rows"
+    assert len(folded(waiting, going=True)) == len(found), "arms that still get figures keep their rows"
     assert found[-1].label == f"{len(absent)} GPU arms" and found[-1].reason == absent[0].reason
 
 
@@ -174,7 +174,9 @@ def test_table_and_chart_agree_on_an_arm_without_a_figure():
     bars = Bars()
     bars.show_result(replace(run_result(), arms=(arm,)), {})
     [line] = bars.paint(80, 1)
-    assert median(replace(arm, status="ok", reason="")) == "no figure yet", "no state among the medians"
+    assert median(replace(arm, status="ok", reason="")) == "no figure yet", (
+        "no status in the column of medians"
+    )
     assert median(arm) == NOT_YET and NOT_YET in "".join(text for text, _ in line)
 
 

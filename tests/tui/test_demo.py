@@ -156,7 +156,7 @@ async def test_the_summary_of_six_claims_is_not_cut_off(tmp_path):
         await rest(pilot, app)
         assert text(app).count("(you:") == 6
         await press(pilot, app, "left")
-        assert bar.outer_size.height == 6, "a question needs less room"
+        assert bar.outer_size.height == 6, "a question needs fewer lines"
 
 
 def test_the_clock_runs_unless_paused_or_measuring():
@@ -226,7 +226,9 @@ async def test_the_answer_is_hidden_until_the_guess(tmp_path, size):
         assert "1 it holds · 2 it does not · 3 it cannot be decided here" in text(app), "all the guesses"
         listed = app.screen.presets
         asked = listed.listed[listed.highlighted]
-        assert asked.name == app.lab.state.settings.preset.name, "the list and what it is about follow"
+        assert asked.name == app.lab.state.settings.preset.name, (
+            "the list highlights the preset that is shown"
+        )
         shown = text(app)
         assert "✓" not in shown and "confirmed" not in shown and "r measures" not in shown
         assert "n measures" in shown

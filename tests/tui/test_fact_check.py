@@ -41,7 +41,7 @@ async def test_every_claim_of_the_document_of_the_preset_gets_a_verdict(tmp_path
         await until(pilot, lambda: screen.check.left == 0)
         await rest(pilot, app)
         shown = text(app)
-        assert screen.query_one(".frame").region.x > 0, "a page lies in the middle"
+        assert screen.query_one(".frame").region.x > 0, "the page is centered"
         for statement in screen.check.statements:
             assert statement.text[:40] in shown and statement.verdict in shown
         assert "Measured on gpu-07" in shown

@@ -60,7 +60,7 @@ async def test_the_suggested_next_step_follows_what_is_known(tmp_path, size):
     async with opened(app, size) as pilot:
         await press(pilot, app, "r")
         assert "next: x stops" in text(app)
-        assert size[0] < 120 or "─" * 8 in app.screen.header.render_line(0).text, "how much is done"
+        assert size[0] < 120 or "─" * 8 in app.screen.header.render_line(0).text, "the progress bar is shown"
         app.runner.let_go()
         await press(pilot, app, "s")
         assert "next: " in text(app) and "enter on the curve (3) measures a size" in text(app)

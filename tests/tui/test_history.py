@@ -99,7 +99,7 @@ async def test_the_history_lists_the_latest_first_and_filters_while_typing(tmp_p
         (brief,) = (
             store_of(app).connection.execute("SELECT brief FROM runs WHERE run = ?", (FIRST,)).fetchone()
         )
-        assert msgspec.json.decode(brief)[1] == "CPU graph", "what is worked out for the list is kept"
+        assert msgspec.json.decode(brief)[1] == "CPU graph", "the row computed for the list is saved"
         for words, found in FINDS.items():
             await press(pilot, app, "slash")
             await type_in(pilot, app, words)
@@ -111,7 +111,7 @@ async def test_the_history_lists_the_latest_first_and_filters_while_typing(tmp_p
         keep(other, run_events("ff" * 16, "2026-02-01T00:00:00Z"))
         other.close()
         await press(pilot, app, "r")
-        assert listed(app)[0] == "ff" * 16, "a run of another program"
+        assert listed(app)[0] == "ff" * 16, "a run that another program saved"
         await press(pilot, app, "escape")
         assert isinstance(app.screen, LabScreen)
 
@@ -126,7 +126,9 @@ async def test_a_sweep_names_its_axis(tmp_path):
         assert "stft-small by " in text(app)
         await pilot.resize_terminal(80, 24)
         await press(pilot, app, "end")
-        assert "stft-small by samples" in text(app), "where its row has no room, below the list"
+        assert "stft-small by samples" in text(app), (
+            "the title is below the list if the row has no room for it"
+        )
 
 
 async def test_the_palette_opens_the_history_and_lists_its_keys_as_help_does(tmp_path):
@@ -176,7 +178,7 @@ async def test_the_run_under_the_cursor_is_described_and_the_mouse_marks_and_ord
         for place in (0, -1):
             await pilot.click(table, offset=(head, 0))
             await rest(pilot, app)
-            assert listed(app)[place] == LAST, "the one with the fewest rounds"
+            assert listed(app)[place] == LAST, "the run with the fewest rounds"
         await press(pilot, app, "escape h end up")
         shown = text(app)
         assert "After the new driver." in shown and "busy with a build" in shown
@@ -187,7 +189,7 @@ async def test_the_run_under_the_cursor_is_described_and_the_mouse_marks_and_ord
         await press(pilot, app, "I slash")
         await type_in(pilot, app, "stft")
         names = [entry.name for entry in app.screen.runs]
-        assert names == sorted(names, reverse=True) and len(names) == 7, "the order stays while one searches"
+        assert names == sorted(names, reverse=True) and len(names) == 7, "searching keeps the order"
         await press(pilot, app, "enter")
         keys = text(app).splitlines()[-1]
         await pilot.click(offset=(keys.index("prune"), 49))
@@ -220,7 +222,9 @@ async def test_several_runs_are_tagged_and_a_note_may_have_several_lines(tmp_pat
 async def test_a_pinned_ghost_is_drawn_under_the_live_plot(tmp_path):
     async with page(tmp_path) as (pilot, app):
         lab_state = app.screen_stack[0].lab.state
-        assert {state.run for state in lab_state.ghosts.pinned} == {FIRST, GHOST}, "drawn from the start"
+        assert {state.run for state in lab_state.ghosts.pinned} == {FIRST, GHOST}, (
+            "pinned runs are drawn from the start"
+        )
         await press(pilot, app, "end up g")
         assert "pinned as ghost" in said(app) and store_of(app).find(SLOWER).pinned == "ghost"
         assert SLOWER in {state.run for state in lab_state.ghosts.pinned}
@@ -249,7 +253,7 @@ async def test_deletions_are_undone_and_a_prune_lists_first_what_it_would_delete
         assert "5 runs with " in text(app) and "Pinned and running runs" in text(app)
         await press(pilot, app, "enter")
         assert "5 runs deleted" in said(app)
-        assert set(listed(app)) == {FIRST, GHOST}, "what is pinned stays"
+        assert set(listed(app)) == {FIRST, GHOST}, "pinned runs are not deleted"
         await press(pilot, app, "u")
         assert len(listed(app)) == 7
 
@@ -403,7 +407,7 @@ async def test_a_locked_or_damaged_history_is_reported_and_the_page_stays(tmp_pa
         assert "No run has been saved yet" in text(app)
         assert list(file.parent.glob("history-damaged-*"))
         await press(pilot, app, "escape r h")
-        assert len(listed(app)) == 1, "the lab goes on in the new one"
+        assert len(listed(app)) == 1, "the lab continues in the new history"
 
 
 async def test_an_empty_history_in_memory_says_why_and_accepts_every_key(tmp_path):

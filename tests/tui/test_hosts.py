@@ -215,7 +215,7 @@ async def test_the_machines_page_lists_the_differences_between_runs(tmp_path, si
         assert "samples=256" in text(app) and "samples=20000" in text(app)
         await press(pilot, app, "escape h")
         await until(pilot, lambda: "GPU xla resident" in text(app))
-        assert "CPU graph" in text(app), "the GPU is next to the CPU"
+        assert "CPU graph" in text(app), "the GPU's arm is listed with the CPU's"
 
 
 async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):

@@ -43,16 +43,16 @@ async def test_keys_mean_the_same_with_any_focus_and_the_footer_lists_them(tmp_p
         await press(pilot, app, "j")
         assert isinstance(app.focused, Slider) and app.focused is not first
         await press(pilot, app, "k 2")
-        assert app.focused is first and app.screen.views.key == "compare", "a digit is a view"
+        assert app.focused is first and app.screen.views.key == "compare", "a digit opens a view"
         await press(pilot, app, "i enter 5 1 2")
         foot = text(app).splitlines()[-1]
-        assert "type a value" not in foot, "enter takes the value now"
-        assert "next mark" not in foot, "n would be typed"
+        assert "type a value" not in foot, "enter now accepts the value"
+        assert "next mark" not in foot, "the key n would be typed"
         await press(pilot, app, "enter")
         assert "enter type a value" in text(app).splitlines()[-1]
         assert values.settings.values["samples"] == 512 and app.screen.views.key == "compare"
         assert "samples *" in text(app).splitlines()[0], "a changed preset is marked"
-        assert size[0] < 120 or "▸  * " in text(app), "in the list, too"
+        assert size[0] < 120 or "▸  * " in text(app), "the list marks it, too"
         await press(pilot, app, "z")
         assert values.settings.values["samples"] == 256 and "▸  * " not in text(app)
         await press(pilot, app, "r a home j")  # j also moves in the list of a page
@@ -90,7 +90,7 @@ async def test_the_wheel_moves_tabs_that_do_not_fit(tmp_path):
             await pilot._post_mouse_events([MouseScrollDown], Tabs, button=0)
         await rest(pilot, app)
         assert "Roofline" in text(app) and "Live Compare" not in text(app)
-        assert app.screen.views.key == "live", "none is opened by it"
+        assert app.screen.views.key == "live", "scrolling opens no view"
         for _ in range(6):
             await pilot._post_mouse_events([MouseScrollUp], Tabs, button=0)
         await rest(pilot, app)
@@ -157,14 +157,14 @@ async def test_the_keys_of_the_lab_work_on_sliders_and_pictures(tmp_path, size):
     async with opened(app, size) as pilot:
         values = app.screen.lab.state
         await press(pilot, app, "i enter 5 1 2")
-        assert "type a value" not in text(app).splitlines()[-1], "enter takes the value now"
+        assert "type a value" not in text(app).splitlines()[-1], "enter now accepts the value"
         await press(pilot, app, "enter")
         assert "enter type a value" in text(app).splitlines()[-1]
         assert text(app).splitlines()[-1].lstrip().startswith("enter type a value n next mark"), (
             "its own first"
         )
         await press(pilot, app, "n N")
-        assert values.settings.values["samples"] != 512, "from mark to mark"
+        assert values.settings.values["samples"] != 512, "n and N move between marks"
         await press(pilot, app, "z m")
         assert isinstance(app.screen, MachinesScreen) and values.settings.original
         await press(pilot, app, "escape r 5")
@@ -191,13 +191,15 @@ async def test_opening_a_view_moves_the_focus_there_and_its_filter_opens_from_th
         await press(pilot, app, "enter")
         assert app.screen.lab.state.settings.preset is preset and len(app.runner.measured) == 1
         await press(pilot, app, "i 2")
-        assert isinstance(app.focused, Slider), "a slider is moved while a picture is looked at"
+        assert isinstance(app.focused, Slider), "opening a view leaves the focus on the slider"
         await press(pilot, app, "2")
-        assert app.focused is app.screen.views.view.query_one(Bars), "once more goes into it"
+        assert app.focused is app.screen.views.view.query_one(Bars), (
+            "pressing the key again moves the focus into the view"
+        )
         await press(pilot, app, "i 6 slash")
         assert isinstance(app.focused, Filter) and "/ filters the ops" in text(app)
         await press(pilot, app, "escape 1 i slash")
-        assert app.focused.id == "preset-filter", "the picture has none"
+        assert app.focused.id == "preset-filter", "this view has no filter"
 
 
 async def test_a_hidden_list_has_no_keys(tmp_path):

@@ -63,7 +63,7 @@ async def test_a_slider_at_rest_or_released_is_measured_and_can_be_undone(tmp_pa
         await rest(pilot, app)
         assert measured(app)[before:] == [moved], "a drag is measured once"
         await press(pilot, app, "u")
-        assert lab_state(app).settings.values["samples"] == 512, "and undone as one"
+        assert lab_state(app).settings.values["samples"] == 512, "a drag is undone as one change"
 
 
 async def test_which_preset_is_measured_is_said_while_another_is_marked(tmp_path):
@@ -73,7 +73,7 @@ async def test_which_preset_is_measured_is_said_while_another_is_marked(tmp_path
         app.screen.corner.say = lambda words, *_: lines.append(words)
         opened_title = app.lab.state.settings.title
         await press(pilot, app, "s p")
-        assert not lines, "nothing else is marked"
+        assert not lines, "no row is marked"
         await press(pilot, app, "down")
         marked = app.screen.presets.listed[app.screen.presets.highlighted].text.strip()
         await press(pilot, app, "s")
@@ -150,7 +150,7 @@ async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(t
         assert app.runner.cancelled == [] and len(app.runner.measured) == 2
         assert "Already measuring: process 2 of" in " ".join(text(app).split())
         await press(pilot, app, "b r")
-        assert app.runner.cancelled == ["run1"], "another budget is another run"
+        assert app.runner.cancelled == ["run1"], "another budget starts another run"
         await press(pilot, app, "x r")
         assert len(app.runner.measured) == 4
 
@@ -168,7 +168,7 @@ async def test_the_screen_never_waits_for_the_worker(tmp_path):
         app.runner.ready()
         await rest(pilot, app)
         (request,) = app.runner.measured
-        assert request.budget.name == "standard", "the run that was stopped does not begin"
+        assert request.budget.name == "standard", "the stopped run does not start"
         assert {arm.device for arm in request.arms} == {"CPU:0", "GPU:0"}
 
 
@@ -248,7 +248,7 @@ async def test_a_narrow_screen_has_a_drawer_and_a_tiny_one_says_so(tmp_path):
         await press(pilot, app, "escape")
         app.screen.presets.focus()
         await press(pilot, app, "down")
-        assert presets.display, "nobody goes through a list that does not show"
+        assert presets.display, "a focused list must be visible"
         await press(pilot, app, "slash")
         assert presets.query("#preset-filter").first().has_focus
         await press(pilot, app, "escape escape")

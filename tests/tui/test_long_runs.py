@@ -142,19 +142,21 @@ async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monk
     lab.receive(a_round(20))
     lab.log("meanwhile")
     await asyncio.sleep(1.2)
-    assert len(canvas.drawn) == drawn, "the seconds that are counted wait for the summary's own paint"
+    assert len(canvas.drawn) == drawn, "the elapsed seconds are painted with the summary"
     lab.changed(Change.SETTINGS)
     await until(lambda: len(canvas.drawn) > drawn)
     assert canvas.drawn[-1] & Change.SETTINGS and not canvas.drawn[-1] & Change.RUN, (
-        "what a person waits for does not"
+        "a change by the user does not wait for the summary"
     )
     drawn = len(canvas.drawn)
     assert lab_state.shown.rounds == taken == 20 and len(heard) == 20
-    assert lab_state.result() is None, "nothing is known yet, and nobody waits"
+    assert lab_state.result() is None, "the result is not yet known, and no call blocks"
     go.set()
     await until(lambda: not lab_state.summing and len(canvas.drawn) > drawn)
     assert any(change & Change.RUN for change in canvas.drawn[drawn:])
-    assert lab_state.result() is not None and lab_state.result().rounds == 20, "a key does not wait either"
+    assert lab_state.result() is not None and lab_state.result().rounds == 20, (
+        "a key press gets the finished summary without waiting"
+    )
     assert lab_state.shown.rounds == 21 and len(heard) == 21
     assert lab_state.log[-1] == Log(text="meanwhile", source="tuilab")
     assert threads == [False]

@@ -88,7 +88,9 @@ async def test_a_document_shows_its_findings_and_presets(tmp_path: Path):
         assert app.focused.id == "findings" and "TL" in shown
         first = app.screen.query_one(TextArea).cursor_location
         await press(pilot, app, "j")
-        assert app.screen.query_one(TextArea).cursor_location != first, "the text follows the findings"
+        assert app.screen.query_one(TextArea).cursor_location != first, (
+            "the cursor in the text follows the finding"
+        )
         await press(pilot, app, "tab enter")
         request = app.runner.measured[-1]
         assert request.scenario.workload == "stft" and request.scenario.parameters["samples"] == 4096
@@ -173,7 +175,9 @@ async def test_a_finding_is_proved_from_its_page(tmp_path: Path):
         assert request.scenario.workload == "matmul" and request.scenario.parameters["m"] == 512
         arms = [arm for arm in app.lab.state.result().arms if arm.status == "ok"]
         factors = [max(arm.first_call_s, arm.median_s) / min(arm.first_call_s, arm.median_s) for arm in arms]
-        assert any(f"{factor:.3g}× too large" in text(app) for factor in factors), "it is next to the finding"
+        assert any(f"{factor:.3g}× too large" in text(app) for factor in factors), (
+            "the figure is next to the finding"
+        )
 
 
 async def test_a_proof_can_be_stopped_and_names_what_cannot_be_measured(tmp_path: Path):
@@ -195,7 +199,7 @@ async def test_a_proof_can_be_stopped_and_names_what_cannot_be_measured(tmp_path
         await until(pilot, lambda: screen._proving is None)
         await rest(pilot, app)
         shown = " ".join(re.sub("[│▁-█]", " ", text(app)).split())
-        assert "Stopped before the first figure. Only " in shown, "and the finding's own sentence"
+        assert "Stopped before the first figure. Only " in shown, "the finding's sentence is shown, too"
 
 
 async def test_the_lab_begins_with_a_preset_file(tmp_path: Path):
@@ -209,7 +213,7 @@ async def test_the_lab_begins_with_a_preset_file(tmp_path: Path):
         app = lab(tmp_path, preset=name)
         async with opened(app):
             assert app.lab.state.settings.preset.title == (title or app.lab.state.presets.all[0].title)
-            assert not app.runner.measured, "nothing is measured before a person asks for it"
+            assert not app.runner.measured, "nothing is measured before the user asks for it"
             lines = [n.message for n in app._notifications if "preset" in n.message]
             assert any(wrong in words for words in lines) if wrong else not lines
 
@@ -360,7 +364,7 @@ async def test_a_function_without_shapes_asks_for_them_and_is_measured_with_them
         assert "Shapes for forward" in text(app) and text(app).count("float32[n=64,n=64]") == 2
         first, second = app.screen.query(Input)
         await press(pilot, app, "enter")
-        assert app.focused is second, "enter goes to the next line, and an empty line takes what it shows"
+        assert app.focused is second, "enter goes to the next line, and an empty line accepts its placeholder"
         first.value, second.value = "float32[width=8,4]", "float23[8]"
         await press(pilot, app, "enter")
         assert "expected a shape such as" in " ".join(text(app).split()) and not app.runner.measured
@@ -373,7 +377,7 @@ async def test_a_function_without_shapes_asks_for_them_and_is_measured_with_them
         await press(pilot, app, "y")
         assert "--input 'a=float32[width=8,4]' --input 'b=float32[width=8,4]'" in app.clipboard
         shapes = " --input a=float32[width=8,4] --input b=float32[width,4]"
-        assert reopened()[0] == f"{tmp_path}/model.py:forward{shapes}", "it opens again with its shapes"
+        assert reopened()[0] == f"{tmp_path}/model.py:forward{shapes}", "reopening keeps the shapes"
 
 
 async def test_the_suggested_shapes_are_taken_by_enter_alone(tmp_path: Path):
@@ -386,7 +390,7 @@ async def test_the_suggested_shapes_are_taken_by_enter_alone(tmp_path: Path):
         await press(pilot, app, "enter enter")
         await until(pilot, lambda: app.runner.measured)
         given = app.runner.measured[-1].scenario.opening.inputs
-        assert [each.shape for each in given] == [given[0].shape] * 2, "a product accepts them"
+        assert [each.shape for each in given] == [given[0].shape] * 2, "a matrix product accepts these shapes"
 
 
 async def test_the_first_line_names_a_file_while_it_is_opened(tmp_path: Path, monkeypatch):
@@ -460,7 +464,7 @@ async def test_a_path_is_completed_as_in_a_shell_and_enter_opens_what_is_shown(t
         await press(pilot, app, "enter")
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
     monkeypatch.chdir("/")
-    assert reopened() == [str(tmp_path / "article.md")], "it is found from another folder too"
+    assert reopened() == [str(tmp_path / "article.md")], "the file is found from another folder, too"
 
 
 async def test_the_home_of_an_unknown_user_may_be_typed(tmp_path):
@@ -484,7 +488,7 @@ async def test_errors_are_short_and_vanish_with_the_next_key(tmp_path, size):
         assert "whole number" in text(app)
         await pilot.click("#view-live")
         await rest(pilot, app)
-        assert "whole number" not in text(app), "what was refused is not kept where one has gone on"
+        assert "whole number" not in text(app), "a rejected value disappears when the focus leaves it"
         await press(pilot, app, ["o", *"nowhere", "enter"])
         await until(pilot, lambda: app.screen.query("Toast"))
         assert "nowhere" in text(app)
@@ -493,7 +497,7 @@ async def test_errors_are_short_and_vanish_with_the_next_key(tmp_path, size):
         line = app.screen.query_one(Input)
         assert line.value == "nowhere"
         await press(pilot, app, "x")
-        assert line.value == "x", "what is typed takes the place of what could not be opened"
+        assert line.value == "x", "typing replaces the name that could not be opened"
         await press(pilot, app, "escape")
         app.screen.corner.say("words " * 90, "error")
         await until(pilot, lambda: app.screen.query("Toast"))
@@ -532,7 +536,7 @@ async def test_a_program_is_run_and_watched_from_the_lab_and_w_goes_back_to_it(t
         app.screen.opener.open_soon(str(script))
         await until(pilot, lambda: isinstance(app.screen, MenuScreen))
         await rest(pilot, app)
-        assert "run and watch it" in text(app) and app.watching is None, "nothing is run by opening it"
+        assert "run and watch it" in text(app) and app.watching is None, "opening a program does not run it"
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, WatchScreen))
         await pilot.press("7")

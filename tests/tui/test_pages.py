@@ -39,7 +39,7 @@ REPORT = DoctorReport(
 def test_every_action_is_there_and_has_a_sentence():
     assert len({a.id for a in ACTIONS}) == len(ACTIONS)
     keys = [key for a in ACTIONS for key in a.keys.split(",")]
-    assert len(set(keys)) == len(keys), "a key has two actions"
+    assert len(set(keys)) == len(keys), "each key has only one action"
     for action in ACTIONS:
         place, _, name = action.name.partition("(")[0].rpartition(".")
         assert hasattr(LabApp if place == "app" else LabScreen, f"action_{name}"), action.id
@@ -130,7 +130,7 @@ async def test_verdict_marks_are_there_after_a_restart(tmp_path):
     other = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(other, (160, 50)) as pilot:
         await rest(pilot, other)
-        assert other.lab.state.verdicts == {}, "another machine has verdicts of its own"
+        assert other.lab.state.verdicts == {}, "verdicts from another machine do not count"
 
 
 async def test_the_help_can_be_searched(tmp_path):
@@ -138,7 +138,7 @@ async def test_the_help_can_be_searched(tmp_path):
     async with opened(app) as pilot:
         await press(pilot, app, "question_mark slash g h o s t enter")
         await until(pilot, lambda: "A ghost is an earlier run" in text(app))
-        assert "canary" not in text(app).replace("ghost", ""), "other blocks are gone"
+        assert "canary" not in text(app).replace("ghost", ""), "other blocks are hidden"
         await press(pilot, app, "slash z z z enter")
         await until(pilot, lambda: "No help text contains these words." in text(app))
         await press(pilot, app, "escape")
@@ -195,7 +195,7 @@ async def test_a_run_of_the_history_is_replayed(tmp_path):
         assert app.screen.lab.state.result().arms == before.arms
         assert len(app.runner.measured) == 1, "a replay measures nothing"
         await press(pilot, app, "r")
-        assert len(app.runner.measured) == 1, "the first press only says that it would measure again"
+        assert len(app.runner.measured) == 1, "the first press only asks for confirmation"
         await press(pilot, app, "r")
         assert "replay" not in text(app).splitlines()[0] and len(app.runner.measured) == 2
         lab_, file = app.screen.lab, tmp_path / "run.jsonl"
@@ -224,7 +224,7 @@ async def test_a_profile_stays_with_its_run_and_is_replayed(tmp_path, size):
         shown = lines_of(app.screen.query_one(Timeline))
         kept = list(lab_.saved.store.events(state.run))
         assert [event.arm for event in kept if isinstance(event, Profiled)] == [profiled]
-        assert isinstance(kept[-1], Profiled), "it comes after the run's end, and is kept all the same"
+        assert isinstance(kept[-1], Profiled), "the event comes after the end of the run, and is still saved"
         lab_.state.put_away()
         await press(pilot, app, "R enter")
         await until(pilot, lambda: lab_.state.replay and lab_.state.shown.arms[profiled].profile)
@@ -331,7 +331,7 @@ async def test_devices_are_sampled_from_the_start_except_in_a_replay(tmp_path, m
         await until(pilot, lambda: app.runner.holding)
         during = len(samples)
         await asyncio.sleep(0.1)
-        assert len(samples) <= during + 1, "while nothing is reported nothing is looked at"
+        assert len(samples) <= during + 1, "without reports, nothing is sampled"
         await pilot.press("x", "7")
         await until(pilot, lambda: "GPU:0 NVIDIA H200" in text(app))
         assert len(samples) > 5 and "Host 4 logical CPUs" in text(app)
@@ -345,7 +345,7 @@ async def test_the_document_view_opens_at_the_verdict(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r d")
-        assert "✓ confirmed  CPU graph took" in text(app), "what the preset is about stands below"
+        assert "✓ confirmed  CPU graph took" in text(app), "the preset's verdict is below the picture"
 
 
 async def test_before_a_run_the_list_of_arms_is_empty_and_says_so(tmp_path):

@@ -49,7 +49,7 @@ async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins
         found = racers(state, ViewOptions())
         assert {r.recorded for r in found} == {"", "elsewhere, 2026-01-02"}
         assert [r.seconds for r in found] == sorted(r.seconds for r in found)
-        assert len([r for r in found if r.recorded]) == 2, "one for each family of devices"
+        assert len([r for r in found if r.recorded]) == 2, "one recorded lane for each kind of device"
         view = app.screen.query_one(Compare)
         view.take_focus()
         await press(pilot, app, "v")
@@ -66,7 +66,7 @@ async def test_the_arms_race_in_compare_and_a_recording_of_another_machine_joins
         app.screen.query_one(ReplayStrip).focus()
         await press(pilot, app, "comma home")
         assert state.shown.rounds == 0 and not view.query_one(Race).display, (
-            "the lanes go with the first round"
+            "the lanes disappear before the first round"
         )
         await view.run_action("race")
         await rest(pilot, app)

@@ -43,7 +43,7 @@ async def test_a_replay_steps_and_seeks_and_shows_its_position(tmp_path, size):
         strip = app.focused
         assert isinstance(strip, ReplayStrip) and f"round {ROUNDS} of {ROUNDS}" in text(app)
         assert any(strip.render_line(0).text.rstrip().endswith(spoken(strip, words)) for words in KEYS), (
-            "no hint is cut"
+            "a hint is cut off"
         )
         await press(pilot, app, "comma comma")
         assert state.shown.rounds == ROUNDS - 2 and f"round {ROUNDS - 2} of {ROUNDS}" in text(app)
@@ -56,7 +56,7 @@ async def test_a_replay_steps_and_seeks_and_shows_its_position(tmp_path, size):
         assert state.shown.rounds == 0 and state.shown.arms
         await press(pilot, app, "end")
         assert state.shown.status == "ok"
-        assert state.result() == full, "however one came there, the result is the same"
+        assert state.result() == full, "the result does not depend on the way to this position"
         assert len(app.runner.measured) == 1
         await press(pilot, app, ["less_than_sign"] * len(SPEEDS))
         assert replay.speed == SPEEDS[0] and f"{SPEEDS[0]:g}×" in text(app)
@@ -79,7 +79,7 @@ async def test_x_ends_a_replay_and_sliders_do_not_measure_and_r_asks(tmp_path):
         assert not app.screen.query(ReplayStrip) and state.shown.status == "cancelled"
         rounds = state.shown.rounds
         await press(pilot, app, "full_stop")
-        assert state.shown.rounds == rounds, "the keys of a player are gone"
+        assert state.shown.rounds == rounds, "the replay's keys no longer work"
         await press(pilot, app, "R enter")
         await until(pilot, lambda: state.shown.status == "ok")
         await press(pilot, app, "i right u U z s")

@@ -93,7 +93,7 @@ async def test_a_shortened_answer_still_says_what_a_gpu_could_give(tmp_path: Pat
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, size, each=True) as pilot:
         await press(pilot, app, "s")
-        assert gpu not in text(app), "nothing is known of it yet"
+        assert gpu not in text(app), "the GPU is not shown before the run"
         report_run(app)
         await press(pilot, app, "w")
         assert re.search(rf"{gpu} [0-9.,]+–[0-9.,]+×  A: more", text(app))

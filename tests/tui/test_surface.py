@@ -49,7 +49,7 @@ async def test_any_panel_can_fill_the_screen_and_return(tmp_path):
         assert app.screen.maximized is None and views.size.height == small
         await pilot.resize_terminal(120, 40)
         await rest(pilot, app)
-        assert views.size.height >= 18 and views.outer_size.height >= 20, "the picture has half of the height"
+        assert views.size.height >= 18 and views.outer_size.height >= 20, "the view has half of the height"
         await press(pilot, app, "p plus")
         assert isinstance(app.screen.maximized, PresetsPanel)
         await press(pilot, app, "escape")

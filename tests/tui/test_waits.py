@@ -51,7 +51,7 @@ def test_a_stage_shows_its_time_from_two_seconds_on_and_the_next_restarts(stage:
     made = begun()
     label, other = made.shown.arms[arm(made)].label, list(made.shown.arms)[1]
     made.clock.now += 7
-    assert status(made).text == "preparing · 7 s", "a run that says nothing at all"
+    assert status(made).text == "preparing · 7 s", "a run without reports"
     at(made, stage)
     made.clock.now += 1.9
     assert status(made).text == f"{stage} · {label}"

@@ -124,7 +124,7 @@ class Walk:
         new = [said for said in self.app._notifications if said.identity not in before]
         # A retry of an unreachable machine whose name was typed at random may fail.
         wrong = [said.message for said in new if said.severity == "error" and NO_HOST not in said.message]
-        assert not wrong, f"{binding.key} is offered and errs: {wrong}"
+        assert not wrong, f"{binding.key} is offered but fails: {wrong}"
 
     async def words(self) -> None:
         await self.pressed(*[self.rng.choice(LETTERS) for _ in range(self.rng.randint(2, 6))])
@@ -341,6 +341,6 @@ async def test_random_walks_with_a_real_worker_raise_no_error(tmp_path, monkeypa
         f"a walk of {done:,} steps by {seed - int(first or 0)} seeds next to a real worker, {len(failed)} of which failed"
     )
     print(f"{len(runs)} runs with {sum(run.rounds for run in runs):,} rounds were kept")
-    assert runs, "nothing was measured on the way"
+    assert runs, "the walk measured nothing"
     if failed:
         raise ExceptionGroup("the walk failed", failed)

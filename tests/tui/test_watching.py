@@ -140,7 +140,9 @@ async def test_a_short_screen_lists_absent_findings_in_one_row(tmp_path: Path, m
         await until(pilot, lambda: "train.py:12" in text(app))
         assert findings.outer_size.height > 3
         await settled(pilot, app)
-        assert app.screen.max_scroll_y == 0 and "└ python-in-map" in text(app), "all of it fits"
+        assert app.screen.max_scroll_y == 0 and "└ python-in-map" in text(app), (
+            "the whole page fits on the screen"
+        )
 
 
 async def test_one_wait_gives_one_gain(tmp_path: Path, made) -> None:

@@ -65,7 +65,7 @@ def test_time_before_the_first_sample_and_after_the_last_message_is_named() -> N
     of.ended = False
     rows = {row.function: row.seconds for row in account(of, 20.0, 999.7) if row.kind == "unknown"}
     assert rows == {"starting": pytest.approx(0.3), "": pytest.approx(0.2)}, (
-        "a killed program's end is not known"
+        "the time after the last report of a killed program is unknown"
     )
 
 

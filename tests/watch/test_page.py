@@ -102,7 +102,7 @@ def test_one_long_step_does_not_squash_the_others() -> None:
     even = {number: median * (1 + number % 2) for number in range(20)}
     assert not chart(of, even).y.log and not chart(of, {}).y.log
     assert chart(of, {**even, 20: 20 * median}).y.log
-    assert not chart(of, {**even, 20: 20 * median, 21: 0.0}).y.log, "no logarithm of nothing"
+    assert not chart(of, {**even, 20: 20 * median, 21: 0.0}).y.log, "zero has no logarithm"
 
 
 def test_a_program_whose_last_line_has_run_is_ending() -> None:

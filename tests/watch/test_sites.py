@@ -119,7 +119,7 @@ def test_a_part_that_is_built_in_a_loop_of_steps_is_named_and_a_loop_of_layers_i
     (slower,) = (each for each in findings(Case(of, {FILE: text}, Beside())) if each.code == "rebuilt")
     assert max(slower.gain_ci95 or ()) == pytest.approx(2.0), "its first update creates variables"
     once = process({**spent, ("eager", 5, "matmul"): 2.0}, rounds=1)
-    assert not findings(Case(once, {FILE: text}, Beside())), "a loop's first round builds what it runs"
+    assert not findings(Case(once, {FILE: text}, Beside())), "the first round of a loop builds its graphs"
     # Three rounds may be three training runs, each of which may need its own model.
     three = process({**spent, ("eager", 5, "matmul"): 2.0}, calls=3)
     assert not findings(Case(three, {FILE: text}, Beside()))

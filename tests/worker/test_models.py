@@ -230,7 +230,9 @@ def test_a_signature_without_inputs_is_measured(worker, models):
 
 def test_a_captured_step_names_its_origin(worker, models):
     state = run(worker, models / "step", modes=("graph", "xla"))
-    assert (state.scenario.workload, state.scenario.parameters) == ("step", {"batch": 2}), "as it was called"
+    assert (state.scenario.workload, state.scenario.parameters) == ("step", {"batch": 2}), (
+        "name and batch size of the captured call"
+    )
     assert {arm.status for arm in state.arms.values()} == {"ok"}
     assert state.model.kind == "captured" and [i.name for i in state.model.inputs] == ["x", "y"]
     assert state.model.inputs[1].values == "integers from 0 to 4"
@@ -324,7 +326,7 @@ def test_models_that_run_python_or_write_need_trust(worker, models, name, says):
     if name in ("lambda.keras", "lambda.h5", "reads"):
         assert isinstance(declare(worker, models / name, Opening(trust=True)), Declared)
     if name == "lambda.keras":
-        assert (models / "ran").exists(), "it would have run"
+        assert (models / "ran").exists(), "with trust, the lambda runs"
     (models / "ran").unlink(missing_ok=True)
 
 
@@ -492,7 +494,7 @@ def test_a_captured_step_gives_equal_bits_in_another_process(tf, tmp_path):
         assert next(iter(case.call().values())).shape == (batch,)
         whole = case.function.get_concrete_function(*case.arguments).graph.as_graph_def()
         counts[batch] = sum(len(each.node_def) for each in whole.library.function)
-    assert counts[6] < counts[5], "what follows from its own shapes is not worked out in each call"
+    assert counts[6] < counts[5], "constants that follow from the shapes are not recomputed in each call"
 
 
 def arm_build(tf, workload, **given):

@@ -115,7 +115,7 @@ def test_a_model_runs_in_mixed_precision_and_its_layers_compute_in_it(tf, worker
         assert arm.status == "ok", f"{arm.label}: {arm.reason}\n{arm.detail}"
         half = arm.arm.dtype.removeprefix("mixed_")
         seen = {node.dtype for node in arm.placement[0] if node.kind == "op"}
-        assert half in seen, f"{arm.label} computes in {seen}"
+        assert half in seen, f"{arm.label} computes in {seen}, not in {half}"
 
 
 @pytest.mark.parametrize("name", EACH)

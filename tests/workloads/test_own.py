@@ -124,7 +124,7 @@ def test_errors_of_own_code_show_only_its_own_frames(worker, own):
     assert state.status == "ok"
     eager, graph = (next(a for a in state.arms.values() if a.arm.mode == mode) for mode in ("eager", "graph"))
     line = 1 + next(i for i, text in enumerate(FILE.splitlines()) if "raise ValueError(f" in text)
-    assert graph.reason == eager.reason, "as short where it raised while it was traced"
+    assert graph.reason == eager.reason, "an error during tracing gives the same short reason"
     assert eager.reason == f"ValueError: n is 7 (own_file.py, line {line}, in inner)"
     assert eager.error[0] == "ValueError"
     assert "own_file.py" in eager.detail and 'raise ValueError(f"n is {n}")' in eager.detail

@@ -287,7 +287,7 @@ def test_a_callable_is_measured_without_making_its_inputs(worker, own, name):
             continue
         assert arm.status == "ok", f"{mode}: {arm.reason}\n{arm.detail}"
         ops = {node.op for nodes in arm.placement.values() for node in nodes}
-        assert name == "ragged" or not ops & {"Reshape", "Range"}, "the inputs are made outside of the call"
+        assert name == "ragged" or not ops & {"Reshape", "Range"}, "the inputs are built outside the call"
 
 
 @pytest.mark.parametrize("name", ["lonely", "reversed_", "layer_alone"])

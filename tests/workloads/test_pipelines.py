@@ -92,7 +92,7 @@ def test_augmentation_changes_images_within_its_bounds(make, variant):
         errors = [(np.ptp(image - other), np.mean(image - other), i >= 40)
                   for i, other in enumerate([*sources, *flipped])]  # fmt: skip
         spread, shift, was_flipped = min(errors)
-        assert spread < 1e-5, "an image that is not a shifted source image"
+        assert spread < 1e-5, "every image is a shifted source image"
         shifts.append(shift)
         swapped += was_flipped
     assert max(map(abs, shifts)) <= feed.BRIGHTNESS + 1e-6
@@ -166,7 +166,7 @@ def test_only_the_serial_pipeline_stops_with_consumption_and_all_stop_after_a_bl
         else:
             assert mapped > drawn * batch, "it works ahead"
     most = (drawn + 2 * feed.PREFETCH + 4) * batch + 4 * (os.cpu_count() or 1)
-    assert settled(counted)[0] - begun[0] < most, "its buffers have an end"
+    assert settled(counted)[0] - begun[0] < most, "its buffers are limited"
 
 
 def test_the_slider_reaches_the_sizes_of_the_document():

@@ -284,7 +284,7 @@ async def test_a_timeline_of_any_height_has_a_legend(height):
         lines = rows(widget)
         assert "█ dispatch" in "".join(lines[-2:]) and "on GPU:0" in lines[-1]
         lanes = [line for line in lines if "stream 7" in line[:16] or "host python" in line[:16]]
-        assert "GPU:0 stream 7" in lanes[0], "what the question is about has its row on any screen"
+        assert "GPU:0 stream 7" in lanes[0], "the GPU's stream has a row on every screen"
 
 
 async def test_without_colours_a_timeline_keeps_no_row_for_a_legend(monkeypatch):

@@ -208,7 +208,7 @@ async def test_the_cursor_reads_out_points_by_keys_and_mouse():
         await pilot.click(Plot, offset=(20, 10))
         await pilot.hover(Plot, offset=(30, 4))
         await pilot.pause()
-        assert rows(plot)[0] == said, "a click keeps the point"
+        assert rows(plot)[0] == said, "a click pins the point"
 
 
 async def test_new_samples_leave_the_cursor_on_a_drawn_point():

@@ -141,7 +141,7 @@ async def test_a_bound_set_by_another_parameter_stops_the_slider_and_says_why(
         assert said in shown(slider)
         if "multiple" in said:
             await press(pilot, "escape right")
-            assert slider.value == 528, "arrows keep the multiple"
+            assert slider.value == 528, "arrows keep to multiples"
 
 
 async def test_marks_and_the_crossover_are_visited_in_turn() -> None:

@@ -103,7 +103,7 @@ def test_a_graph_without_layers_is_split_by_its_scopes(tf, net, tmp_path):
     name = next(iter(loaded.structured_input_signature[1]))
     x = tf.ones((BATCH, WIDTH))
     found = counted(tf, lambda x: loaded(**{name: x}), x)
-    assert not uncounted(found.parts), "what a SavedModel's variables hold is known where they are read"
+    assert not uncounted(found.parts), "the size of a SavedModel's variables is known when they are read"
     layers = {each.name.removesuffix("_1"): each for each in layers_of(found, timed(found), None)}
     assert layers["inner"].kind == "MatMul"
     assert layers["inner"].work.flop == 2 * BATCH * WIDTH * 8 + 2 * BATCH * 8

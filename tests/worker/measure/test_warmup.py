@@ -63,7 +63,7 @@ def test_immediate_and_gradual_warm_ups_are_distinguished() -> None:
     slow = simulation.cell("b", lambda: 1e-3 * (1 + max(0.0, 0.3 - (simulation.now - begun))))
     warmth = warm(simulation, slow)
     assert warmth.warm and not warmth.at_once
-    assert not warm(simulation, simulation.cell("c", 0.3)).at_once, "too few calls to tell"
+    assert not warm(simulation, simulation.cell("c", 0.3)).at_once, "too few calls to decide"
 
 
 def test_a_cell_that_never_settles_is_not_warm() -> None:

@@ -245,7 +245,9 @@ def test_known_roofs_are_reported_and_not_measured_again(worker: Worker) -> None
     state = run(worker, Scenario("matmul", {"m": 8, "k": 8, "n": 8}), PLAIN, roofs=(other, known))
     (own,) = state.roofs.values()
     started = own.devices["CPU:0"]
-    assert started.launch_s.keys() == started.copied_s.keys() == {PLAIN.mode}, "timed with the run"
+    assert started.launch_s.keys() == started.copied_s.keys() == {PLAIN.mode}, (
+        "launches and copies are timed during the run"
+    )
     bare = msgspec.structs.replace(started, launch_s={}, copied_s={})
     assert msgspec.structs.replace(own, devices={"CPU:0": bare}) == known
 
