@@ -158,7 +158,8 @@ def test_check_without_a_claim_is_refused_before_anything_is_measured(command, t
 
 
 def test_serve_and_the_guide_name_the_same_package_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "textual_serve", None)
+    for module in ("textual_serve", "textual_serve.app_service"):  # the second may have been imported already
+        monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, "tuilab.serve", raising=False)
     root = Path(__file__).parents[2]
     (needs,) = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"][

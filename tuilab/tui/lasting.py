@@ -34,7 +34,6 @@ from textual.driver import Driver
 from textual.events import Event, Key, MouseDown
 from textual.notifications import Notify
 from textual.widget import Widget
-from textual.widgets import Input as TextField
 from textual.widgets._toast import ToastRack
 
 LOOK_S = 1.0
@@ -168,7 +167,8 @@ class LastingApp(App[int]):
 
     def in_field(self) -> bool:
         """Return True if a text field has the focus. May be called from any thread."""
-        return any(isinstance(screen.focused, TextField) for screen in self.screen_stack[-1:])
+        focused = [screen.focused for screen in self.screen_stack[-1:] if screen.focused is not None]
+        return any(widget.check_consume_key("a", "a") for widget in focused)
 
     def _handle_exception(self, error: Exception) -> None:
         # Ignore errors from screens that are being removed.
