@@ -19,8 +19,6 @@ from typing import Any
 
 MANIFEST = "tuilab.json"
 VERSION = 1
-STEPS_AT_ONCE = 32
-"""Number of steps per call that `tuilab watch` advises for small batches, and tries on a captured step."""
 SIGNATURE, AS_CALLED = "call", "as_called"
 """Names of two signatures: the graph for any batch, and the graph with the shapes of the captured call, if
 these are fixed.

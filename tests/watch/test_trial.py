@@ -9,9 +9,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tuilab.captured import STEPS_AT_ONCE
 from tuilab.lab import trial
-from tuilab.model.program import Bottleneck, Code, Page, ProcessRow, StepPart, StepTimes, Tried
+from tuilab.model.program import (
+    STEPS_AT_ONCE,
+    Bottleneck,
+    Code,
+    Page,
+    ProcessRow,
+    StepPart,
+    StepTimes,
+    Tried,
+)
 from tuilab.program.advice import TABLE
 from tuilab.program.gains import at_most, gain_of_step, of_program, with_trial
 from tuilab.report.program import gained, measured, page_text

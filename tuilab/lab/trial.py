@@ -16,8 +16,7 @@ import msgspec
 
 from tuilab import guest
 from tuilab.analysis.words import percent
-from tuilab.captured import STEPS_AT_ONCE
-from tuilab.model.program import Bottleneck, Code, Page, Tried
+from tuilab.model.program import STEPS_AT_ONCE, Bottleneck, Code, Page, Tried
 from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
 from tuilab.program.gains import gain_of_step

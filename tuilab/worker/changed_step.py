@@ -13,8 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from tuilab.captured import AS_CALLED, MANIFEST, SIGNATURE, STEPS_AT_ONCE, repeat
+from tuilab.captured import AS_CALLED, MANIFEST, SIGNATURE, repeat
 from tuilab.model.files import write_bytes, write_text
+from tuilab.model.program import STEPS_AT_ONCE
 
 Change = Literal["xla", "graph", "float32", "mixed", "many"]
 
