@@ -26,6 +26,7 @@ from tuilab.model.claims import Claim, Crosses, Faster, PhaseShare
 from tuilab.model.datasheets import DataSheet, Rating
 from tuilab.model.roofline import ArmRoof, DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
 from tuilab.model.run import RunState
+from tuilab.report.text import table
 
 LEVELS = (MemoryRoof(1_000, 100e9), MemoryRoof(100_000, 50e9), MemoryRoof(10_000_000, 10e9))
 CPU_ROOFS = DeviceRoofs(
@@ -198,7 +199,12 @@ class TestRaised:
 
     def test_roofs_of_a_busy_machine_are_marked(self) -> None:
         state = self.run(30e-3, 20e-3, others=0.5)
-        assert "100 GFLOP/s float32, measured on a busy machine" in self.found(state, GRAPH).sentence
+        found = self.found(state, GRAPH)
+        assert "100 GFLOP/s float32, measured on a busy machine" in found.sentence
+        assert found.share_words == "≤ 50%", "the roof may be too low"
+        shown = table(summarise(state), details=False)
+        assert "≤ 50%" in shown and "so the roofs may be too low" in shown
+        assert "≤" not in table(summarise(self.run(30e-3, 20e-3)), details=False)
 
     def test_an_arm_that_does_not_compute_has_no_share_and_raises_no_roof(self) -> None:
         state = self.run(30e-3, 1e-3)

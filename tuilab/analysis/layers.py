@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tuilab.analysis.reading import account_at, family_of, measured
+from tuilab.analysis.reading import account_at, family_of, measured, roofs_of
 from tuilab.analysis.roofline import LITTLE, Floor, floor, raised, share_of_roof
 from tuilab.model.account import Account
 from tuilab.model.models import Layer, LayerWork, ModelInfo
@@ -50,7 +50,7 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
     account, device = _profiled_account(arm, point), raised(state, arm, point)
     if account is None or not account.seconds("compute"):
         return ()
-    gpu, out = family_of(arm, point) == "GPU", []
+    gpu, out, known = family_of(arm, point) == "GPU", [], roofs_of(state, arm)
     for layer in arm.layers.get(point, ()):
         low, high = share_range(layer, account)
         share = layer.saved[0] if layer.saved is not None else (low + high) / 2
@@ -68,6 +68,7 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
                 bound_by=_bound_by(layer, least, took_s),
                 of_roof=share_of_roof(least, took_s) if least is not None else None,
                 uncounted=layer.work.uncounted,
+                busy=bool(known and known.busy),
             )
         )
     return tuple(sorted(out, key=lambda layer: -layer.share))

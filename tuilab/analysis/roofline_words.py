@@ -31,6 +31,7 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
         share=found.share,
         bound_by=found.by,
         uncounted=found.work.uncounted,
+        busy=bool((known := roofs_of(state, arm)) and known.busy),
         sentence=_arm_sentence(arm, found, roof),
     )
 

@@ -61,6 +61,8 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Minimum time on the device divided by the actual time (0 … 1); None if no roof is known."""
     uncounted: tuple[str, ...] = ()
     """Op types whose operations are not counted. If there are any, `flop` and `of_roof` are lower bounds."""
+    busy: bool = False
+    """True if the roofs were measured on a busy machine, so that `of_roof` may be too high."""
 
 
 Source = Literal["shapes", "measured", "tried"]

@@ -157,6 +157,13 @@ def share_words(share: float) -> str:
     return f"{100 * share:.0f}%" if share >= 0.0995 else f"{100 * share:.1f}%"
 
 
+def limited_share(share: float, *, least: bool, most: bool) -> str:
+    """Return `share_words` with `≥` for a lower limit, `≤` for an upper limit, or `≈` if it is both."""
+    words = share_words(share)
+    sign = {(True, False): "≥ ", (False, True): "≤ ", (True, True): "≈ "}.get((least, most), "")
+    return sign + words if words[0].isdigit() else words
+
+
 def suffixed(value: int, *, binary: bool = True) -> str:
     """Format a number as users type it: `16777216` → `16M`, `10240` → `10k`; others with separators."""
     base = 2**10 if binary else 10**3

@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from tuilab.model.quantity import limited_share
+
 BoundBy = Literal[
     "arithmetic", "memory", "compute", "launches", "copies", "stalls", "input", "python", "not known"
 ]
@@ -223,7 +225,16 @@ class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
     """The part that limits the call."""
     uncounted: tuple[str, ...] = ()
     """Op types whose arithmetic is not counted. If there are any, the figures are lower bounds."""
+    busy: bool = False
+    """True if the roofs were measured on a busy machine, so that they may be too low and `share` too high."""
     sentence: str = ""
+
+    @property
+    def share_words(self) -> str:
+        """The share with its sign, `≤ 12%`; "" if it is unknown."""
+        if self.share is None:
+            return ""
+        return limited_share(self.share, least=bool(self.uncounted), most=self.busy)
 
 
 Limit = Literal[

@@ -8,7 +8,7 @@ from tuilab.analysis.reading import device_of, summary_point
 from tuilab.analysis.roofline import Raised, needed, peak, raised, work_of
 from tuilab.analysis.roofline_words import against_roof, level_name
 from tuilab.model.arms import family
-from tuilab.model.quantity import rate, share_words
+from tuilab.model.quantity import rate
 from tuilab.model.roofline import DeviceRoofs, MemoryRoof, binding
 from tuilab.model.run import ArmState, RunState
 from tuilab.report.axes import PlotAxis
@@ -50,8 +50,7 @@ def _path(state: RunState, arm: ArmState) -> Series | None:
     named = against_roof(state, arm, here, roofs)
     if named is None and not points:
         return None
-    least = "at least " if named is not None and named.uncounted else ""
-    share = f"{least}{share_words(named.share)}, " if named is not None and named.share is not None else ""
+    share = f"{named.share_words}, " if named is not None and named.share is not None else ""
     by = binding(named.bound_by) if named is not None else ""
     note = f"{share}{by}" if points else f"no arithmetic counted; {by}"
     xs, ys = zip(*points, strict=True) if points else ((), ())

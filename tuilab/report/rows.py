@@ -20,10 +20,10 @@ from tuilab.model.quantity import (
     as_shown,
     interval,
     keep_on_line,
+    limited_share,
     median_of,
     rate,
     seconds,
-    share_words,
     size,
 )
 from tuilab.model.result import ArmResult, Diagnosis, MachineLine, RunResult
@@ -170,14 +170,21 @@ def roof_rows(result: RunResult) -> list[list[str]]:
         done = rate(roof.flop_per_s, "FLOP/s") if roof.flop_per_s else "–"
         done = f"≥ {done}" if roof.uncounted and roof.flop_per_s else done
         moved = rate(roof.bytes_per_s, "B/s") if roof.bytes_per_s else "–"
-        share = share_words(roof.share) if roof.share is not None else "–"
+        share = roof.share_words or "–"
         if roof.uncounted:
-            names = [*roof.uncounted[:2], *(["more"] if len(roof.uncounted) > 2 else [])]
-            share += (
-                f", without {listed(names)}" if roof.share is None else f" at least, without {listed(names)}"
-            )
+            share += f", without {listed([*roof.uncounted[:2], *['more'] * (len(roof.uncounted) > 2)])}"
         rows.append([arm.label, done, moved, share, roof.roof or "–", binding(roof.bound_by)])
     return rows if any(row[4] != "–" for row in rows) else []
+
+
+def roof_lines(result: RunResult) -> list[str]:
+    """Explain the sign `≤` of shares, if the roofs were measured on a busy machine."""
+    if not any(arm.roof is not None and arm.roof.busy and arm.roof.share is not None for arm in result.arms):
+        return []
+    return [
+        "≤: other processes used this machine while its hardware limits (roofs) were measured, so the roofs "
+        "may be too low. A run on the quiet machine measures them again, as does `tuilab machine --again`."
+    ]
 
 
 LAYER_HEAD = ["layer", "kind", "of the call", "FLOP", "bytes", "of the roof", "bound by"]
@@ -207,8 +214,9 @@ def layer_row(layer: Layer) -> list[str]:
         return [layer.name, "", percent(layer.share), "", "", "", ""]
     least = "≥ " * bool(layer.uncounted)
     flop = least + rate(layer.flop, "FLOP") if layer.flop is not None else "–"
-    of_roof = share_words(layer.of_roof) if layer.of_roof is not None else "–"
-    of_roof = least + of_roof if of_roof[0].isdigit() else of_roof
+    of_roof = "–"
+    if layer.of_roof is not None:
+        of_roof = limited_share(layer.of_roof, least=bool(layer.uncounted), most=layer.busy)
     by = binding(layer.bound_by)
     return [layer.name, layer.kind, _share(layer), flop, size(layer.bytes), of_roof, by]
 
@@ -284,7 +292,7 @@ def sections(result: RunResult) -> list[Section]:
     """
     every = [
         Section("Sweep", [*crossing_lines(result), *unmeasured_lines(result)], *sweep_rows(result)),
-        Section("Share of the hardware limit", (), ROOF_HEAD, roof_rows(result)),
+        Section("Share of the hardware limit", roof_lines(result), ROOF_HEAD, roof_rows(result)),
         Section("Where a call's time goes", phase_lines(result)),
         Section(layers_title(result), layers_note(result), LAYER_HEAD, layer_rows(layers_in(result))),
         Section("What to do", advice(result)),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from tuilab.model.quantity import interval, median_of, seconds, share_words
+from tuilab.model.quantity import interval, median_of, seconds
 from tuilab.model.result import ArmResult
 from tuilab.model.roofline import binding
 from tuilab.tui.widgets.look import MUTED, STRONG, WARN, Mark, TextStyle
@@ -80,9 +80,7 @@ def _time(value: float | None) -> str:
 
 
 def _of_roof(arm: ArmResult) -> str:
-    if arm.roof is None or arm.roof.share is None:
-        return ""
-    return f"{'≥ ' if arm.roof.uncounted else ''}{share_words(arm.roof.share)}"
+    return arm.roof.share_words if arm.roof is not None else ""
 
 
 def _moved(arm: ArmResult) -> bool:
