@@ -5,6 +5,7 @@ parts.
 import json
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from types import FrameType, SimpleNamespace
 
@@ -14,6 +15,7 @@ import pytest
 from tests.watch.running import watched
 from tuilab.model import program as p
 from tuilab.model.errors import InputError
+from tuilab.model.quantity import seconds
 from tuilab.observer.tuilab_observer.account import Account
 from tuilab.observer.tuilab_observer.calls import Calls
 from tuilab.observer.tuilab_observer.hook_keras import see_keras
@@ -257,17 +259,54 @@ def test_a_keras_function_that_wraps_no_other_is_not_counted(monkeypatch: pytest
     assert asks() and not seen.rows and wraps(fit, (1,), {}) and len(seen.rows) == 1 and not faults
 
 
-@pytest.mark.parametrize(("compiled", "kind"), [(True, "compiling"), (False, "graphs")])
-def test_time_in_a_call_of_an_xla_function_is_compiling_if_the_call_compiled(
-    monkeypatch: pytest.MonkeyPatch, compiled: bool, kind: str
+@pytest.mark.parametrize("made", ["tracing", "compiling", ""])
+def test_all_time_of_a_call_that_traced_or_compiled_is_of_this_kind(
+    monkeypatch: pytest.MonkeyPatch, made: str
 ) -> None:
-    monkeypatch.setattr(Account, "_row", lambda *_: (("graphs", (PREDICT,), "", ""), False))
-    seen = Account(time.perf_counter())
-    seen.begin_xla()
+    """A sample sees only the Python code of a trace as tracing, and the rest as running graphs."""
+    call = (PREDICT,), "Function.__call__", "train"
+    monkeypatch.setattr(Account, "_row", lambda *_: (("graphs", *call), False))
+    seen = Account(time.perf_counter() - 10.0)
+    seen._in_calls = 3.0
+    assert seen.enter() and seen._entered is not None
+    seen._entered -= 4.0
+    seen.sample(here())  # 4 of the 7 seconds in calls belong to this call
+    rows = Counter(dict(seen.take()))
+    seen.leave(made)
     seen.sample(here())
-    assert seen.take() == []
-    seen.end_xla(compiled)
-    assert [row[0] for row, _ in seen.take()] == [kind]
+    rows.update(dict(seen.take()))
+    assert sum(rows.values()) == pytest.approx(seen._last - seen.began)
+    assert rows["graphs", *call] == pytest.approx(3.0 if made else 7.0, abs=0.5)
+    assert rows[made, *call] == pytest.approx(4.0 if made else 0.0, abs=0.5)
+
+
+RETRACED = """
+import tensorflow as tf
+
+w = tf.random.normal((64, 64))
+
+@tf.function
+def step(x, rate):
+    for _ in range(60):
+        x = tf.tanh(x @ w) * rate
+    return x
+
+for n in range(300):
+    step(w, n // 30)
+"""
+
+
+@pytest.mark.slow
+def test_account_finding_and_functions_report_the_same_tracing_time(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(RETRACED)
+    page, _ = watched(program)
+    tracing = sum(row.seconds for row in page.account if row.kind == "tracing" and "call" in row.call)
+    assert tracing == pytest.approx(sum(row.tracing_s for row in page.functions), rel=0.02)
+    (found,) = (each for each in page.findings if each.code == "retraced")
+    assert found.saves_s is not None and 0 < found.saves_s < tracing
+    assert f"took {seconds(tracing, tracing / 50)}" in found.message
+    assert found.program_share == pytest.approx(found.saves_s / page.lasted_s)
 
 
 def test_a_notebook_is_refused_with_the_command_that_converts_it() -> None:

@@ -28,6 +28,7 @@ STARTING, ENDING = "starting", "ending"
 """Labels that replace the user function for the time before the program's first line and after its last line.
 """
 LEAST_SHARE, MOST_SAID = 0.01, 5
+LEAST_S = 1e-6
 _Key = tuple[AccountKind, tuple[str, ...], str, str]
 MANY = 5
 
@@ -56,6 +57,8 @@ def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRo
                 rows[rest] = rows.get(rest, 0.0) + seconds
     out = []
     for (kind, stack, call, function), seconds in rows.items():
+        if seconds < LEAST_S:
+            continue  # all of the row's time belongs to a call that traced
         n, samples = counts.get((kind, stack, call, function), (0, 0))
         out.append(
             AccountRow(

@@ -589,7 +589,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         traces = [trace for number in numbers for trace in of.traces.get(number, [])]
         if len(traces) < MANY_TRACES or not file:
             continue
-        spent = sum(took for took, _ in traces[2:])
+        whole, spent = (sum(took for took, _ in some) for some in (traces, traces[2:]))
         share = min(1.0, spent / total)
         if share < RETRACING:
             continue
@@ -610,10 +610,8 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         code: Code = "xla-recompiles" if xla else "retraced"
         advice = "xla-recompiles" if xla and differed == "a new shape" else advice
         verb = "compiled by XLA" if xla else "traced"
-        text = (
-            f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, which took {percent(share)} "
-            "of the time"
-        )
+        text = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, which took "
+        text += f"{seconds(whole, whole / 50)}, {seconds(spent, spent / 50)} of it after the second time"
         text += f": {differed}" if differed else ""
         yield _finding(
             case, code, (file, line), text, share, advice=advice, interval=(share, most), spent_s=spent

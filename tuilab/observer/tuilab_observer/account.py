@@ -119,13 +119,13 @@ class Account:
         self._codes: dict[int, tuple[CodeType, int]] = {}
         self._ran = self._delayed = 0.0
         self._files: dict[str, int] = {}
-        self.xla: list[tuple[Row, float]] | None = None
+        self._made: list[tuple[float, float, Row]] = []
+        self._inside: list[tuple[float, Row, float, float]] = []
         self._entered: float | None = None
         self._in_calls = self._assigned = 0.0
         self._latest: dict[bool, tuple[float, Row]] = {}
         self._since: dict[Row, float] = {}
         self.iterating: set[tuple[str, int]] = set()
-        self._decided: list[tuple[list[tuple[Row, float]], bool]] = []
 
     def wait(self, leaving: Flag) -> bool:
         self._phase = (self._phase + GOLDEN) % 1
@@ -145,6 +145,8 @@ class Account:
         took, self._last = now - self._last, now
         # Read the frames before opening any file, because the main thread continues in the meantime.
         row, plain = self._row(frame)
+        covered = self._assign_made(now)
+        took, self._assigned = max(0.0, took - covered), self._assigned + covered
         in_calls = self._in_calls + (now - entered if entered is not None else 0.0) - self._assigned
         in_calls = min(took, max(0.0, in_calls))
         ran, delayed = self._times()
@@ -159,6 +161,9 @@ class Account:
         if self.ended is None:
             self._row_before = row
             self._share(row, took, in_calls, entered is not None)
+            if entered is not None:
+                same = [each for each in self._inside if each[0] == entered]
+                self._inside = [*same, (entered, row, in_calls, min(in_calls, now - entered))]
         else:
             after = min(took, now - self.ended)
             self._add(self._row_before, took - after)
@@ -173,10 +178,26 @@ class Account:
             row = row[0], row[1][:1], "", ""
             if row not in self.rows and len(self.rows) >= 2 * MOST_ROWS:
                 row = row[0], (), "", ""
-        if self.xla is not None and row[0] == "graphs":
-            self.xla.append((row, took))
-        else:
-            self.rows[row] = self.rows.get(row, 0.0) + took
+        self.rows[row] = self.rows.get(row, 0.0) + took
+
+    def _assign_made(self, now: float) -> float:
+        """Assign the whole time of each call that traced or compiled to that kind, by the call's clock.
+
+        Withdraws what samples inside the call assigned. Returns the seconds that were not assigned before.
+        """
+        covered = 0.0
+        made = [each for each in list(self._made) if each[1] <= now]
+        for began, ended, row in made:
+            self._made.remove((began, ended, row))
+            self._add(row, ended - began)
+            covered += ended - began
+            for start, sampled, in_calls, within in self._inside:
+                if start == began:
+                    # The first sample's time includes that of earlier calls, which did not trace.
+                    self._add(sampled, -in_calls)
+                    self._add(("graphs", *row[1:]), in_calls - within)
+                    covered -= within
+        return covered
 
     def _share(self, row: Row, took: float, in_calls: float, inside: bool) -> None:
         """Divide the time since the last sample between the calls and the code around them.
@@ -215,36 +236,28 @@ class Account:
         self._entered = Own.now()
         return True
 
-    def leave(self) -> None:
+    def leave(self, made: str = "") -> None:
+        """Record the end of the call.
+
+        made: `tracing` or `compiling` if the call made a graph or a program. All of its time is then of this
+        kind, unless it is part of building or saving a model. A finding about traces reports the same time.
+        """
         if self._entered is not None:
-            self._in_calls += Own.now() - self._entered
+            began, now = self._entered, Own.now()
+            if made:
+                (kind, *place), _ = self._row(Own.frame(1))
+                if kind in ("graphs", "eager", "python", "tracing"):
+                    row: Any = (made, *place)
+                    self._made.append((began, now, row))
+            self._in_calls += now - began
             self._entered = None
 
-    def begin_xla(self) -> None:
-        """Record the start of a call to a function that XLA compiles. Called from the main thread."""
-        self.xla = []
-
-    def end_xla(self, compiled: bool) -> None:
-        """Record the end of a call to a function that XLA compiles. If XLA compiled during the call, its time
-        in graphs counts as compiling. Called from the main thread.
-        """
-        samples, self.xla = self.xla, None
-        if samples:
-            self._decided.append((samples, compiled))
-
-    def take(self, last: bool = False) -> list[tuple[Row, float]]:
+    def take(self) -> list[tuple[Row, float]]:
         """Return the rows, with their seconds, since the previous call of this method.
 
-        last: True to include calls that have not ended.
+        Seconds are negative if they withdraw earlier time, which belongs to a call that traced.
         """
         rows, self.rows = self.rows, {}
-        decided, self._decided = self._decided, []
-        if last and self.xla:
-            decided.append((self.xla, False))
-        for samples, compiled in decided:
-            for (kind, *place), took in samples:
-                row: Any = ("compiling" if compiled else kind, *place)
-                rows[row] = rows.get(row, 0.0) + took
         return list(rows.items())
 
     def _row(self, frame: FrameType | None) -> tuple[Row, bool]:

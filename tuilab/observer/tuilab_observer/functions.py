@@ -59,7 +59,7 @@ class Functions:
         self.process.mark(number)
         self._calls.function(Own.frame(1))
         if number in self._xla and Own.thread() == self._account.main:
-            self._begin_xla(number, arguments)
+            self._fresh = self._brings_shapes(number, arguments)
         if arguments is not None:
             self._count_arrays(number, arguments)
             self._new_shapes = bool(getattr(function, "_jit_compile", False)) and self._bring(
@@ -72,9 +72,8 @@ class Functions:
     ) -> None:
         self.in_call = None
         if Own.thread() == self._account.main:
-            self._account.leave()
-        if self._account.xla is not None and Own.thread() == self._account.main:
-            self._account.end_xla(traced or self._fresh)
+            by_xla = number in self._xla and (traced or self._fresh)
+            self._account.leave("compiling" if by_xla else "tracing" if traced else "")
         if len(self.calls) < MOST_CALLS:
             self.calls.append((number, start, end, traced))
         called, spent = self.totals.get(number, (0, 0.0))
@@ -124,8 +123,8 @@ class Functions:
         )
         return number
 
-    def _begin_xla(self, number: int, arguments: Any) -> None:
-        """Record that XLA may compile during this call. XLA compiles for each new shape, even without a new
+    def _brings_shapes(self, number: int, arguments: Any) -> bool:
+        """Return True if XLA compiles during this call. XLA compiles for each new shape, even without a new
         trace.
         """
         seen = self._xla[number]
@@ -133,10 +132,10 @@ class Functions:
             shapes = tuple(str(getattr(each, "shape", "")) for each in arguments or ())
         except Exception:
             shapes = ()
-        self._fresh = shapes not in seen
+        fresh = shapes not in seen
         if len(seen) < MOST_SHAPES:
             seen.add(shapes)
-        self._account.begin_xla()
+        return fresh
 
     def _count_arrays(self, number: int, arguments: Any) -> None:
         """Count the NumPy arrays among the arguments, because every call copies them."""

@@ -152,7 +152,7 @@ class Observer:
     def _send_account(self, last: bool) -> None:
         self.process.channel.send(
             "account",
-            rows=[[*row, seconds] for row, seconds in self.account.take(last)],
+            rows=[[*row, seconds] for row, seconds in self.account.take()],
             calls=[[*key, *row] for key, row in list(self.calls.rows.items())],
             wall=Own.now() - self.account.began,
             watching=self._used + self.sampler.meanwhile.used + (0.0 if last else Own.thread_cpu()),
