@@ -21,7 +21,7 @@ from tuilab.lab.several import FarProgram, Several
 from tuilab.lab.shown_program import ShownProgram
 from tuilab.lab.watch import Watching, WatchOptions
 from tuilab.model.errors import InputError
-from tuilab.model.program import AccountRow, Caught, Page, StepTimes, Tried
+from tuilab.model.program import AccountRow, Bottleneck, Caught, Page, StepTimes, Tried
 from tuilab.presentation import program as says
 from tuilab.tui.screens.watching import TITLES, WatchScreen
 
@@ -440,6 +440,12 @@ async def test_enter_opens_the_preset_of_a_finding_with_the_sizes_of_the_program
         await until(pilot, lambda: isinstance(app.screen, WatchScreen))
         await pilot.press("down", "enter")
         await until(pilot, lambda: settings().preset.name == "python-in-map")
+
+
+def test_a_finding_without_trial_and_preset_says_that_nothing_can_be_tried() -> None:
+    found = Bottleneck(code="retraced", message="step was traced 15 times")
+    for running in (True, False):
+        assert says.selects(found, tries=False, running=running) == "it has no trial and no preset"
 
 
 async def test_the_whole_page_can_be_opened_and_exported(tmp_path: Path, made, monkeypatch) -> None:

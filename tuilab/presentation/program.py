@@ -102,7 +102,9 @@ def selects(finding: Bottleneck, *, tries: bool, running: bool) -> str:
     if tries:
         return "{table.select} measures your step with the change"
     why = "not your step" if running else "your program has ended"
-    return f"{{table.select}} opens preset {finding.preset}: {why}" if finding.preset else ""
+    if not finding.preset:
+        return "it has no trial and no preset"
+    return f"{{table.select}} opens preset {finding.preset}: {why}"
 
 
 def trying(finding: Bottleneck, *, captured: bool) -> str:
