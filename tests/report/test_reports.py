@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.made import EAGER, GPU_GRAPH, GRAPH, account, folded, rounds, started
 from tuilab.analysis.summary import summarise
+from tuilab.analysis.words import size
 from tuilab.model import events as e
 from tuilab.model.models import Layer, ModelInfo
 from tuilab.model.quantity import median_of
@@ -87,6 +88,12 @@ def test_csv_names_the_observed_device_or_none():
     rows = list(csv.DictReader(io.StringIO(FORMATS["csv"][1](summarise(state), state))))
     seen = {(row["arm"], row["observed_device"], row["device"]) for row in rows}
     assert seen == {(EAGER.id, "CPU:0", "CPU:0"), (GRAPH.id, "", "CPU:0")}
+
+
+def test_a_table_writes_the_sizes_of_a_sweep_as_its_sentences_do():
+    rows = sweep_rows(summarise(run(sizes=(65_536, 262_144, 262_145))))[1]
+    assert [row[0] for row in rows] == [size(65_536), size(262_144), "262,145"]
+    assert rows[1][0] == "256k"
 
 
 def test_medians_of_a_sweep_have_the_digits_that_their_intervals_allow():

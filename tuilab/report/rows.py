@@ -11,10 +11,12 @@ from tuilab.analysis.layers import OUTSIDE, is_precise, layers_at, outside
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import place_words, summary_point
 from tuilab.analysis.words import listed, percent, short
+from tuilab.analysis.words import size as axis_size
 from tuilab.model.account import Part
 from tuilab.model.arms import LOCAL, family
 from tuilab.model.environment import whose
 from tuilab.model.models import Layer
+from tuilab.model.parameters import Value
 from tuilab.model.quantity import (
     HELD,
     as_shown,
@@ -119,10 +121,17 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
         }
         times = [medians.get(arm, "–") for arm in labels]
         values = [point.values.get(name, "") for name in result.axis]
-        sizes = [f"{value:,}" if isinstance(value, int) else str(value) for value in values]
+        sizes = [_size(value) for value in values]
         sizes[-1] += "" if point.finished else " (not finished)"
         rows.append([*sizes, *times])
     return [*result.axis, *labels.values()], rows
+
+
+def _size(value: Value) -> str:
+    """Format a swept value as sentences do, `256k`, but never round it: neighboring rows must differ."""
+    if type(value) is not int:
+        return str(value)
+    return axis_size(value) if value.bit_count() == 1 else f"{value:,}"
 
 
 def crossing_lines(result: RunResult) -> list[str]:
