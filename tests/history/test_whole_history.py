@@ -89,7 +89,7 @@ def lists(history: History) -> Iterator[str]:
             found = page.first_page(history, search="", order=(by, rising), place=3, titles={})
             yield f"by {by} {rising}: {found[0].runs}, page {found[1]}, at {found[3]}: {' '.join(entry.run for entry in found[2])}"
     for search in SEARCHES:
-        found = history.runs(search, titles={"stft-small": "A slow one"})
+        found = history.store.runs(search, titles={"stft-small": "A slow one"})
         yield f"{search!r}: {' '.join(line.run for line in found)}; {browse.extent(history.store, search)}"
     yield from (f"{offer.key} | {offer.label} | {offer.detail}" for offer in recorded(history.store))
     lines, problem = machines.load(history.store)
@@ -147,7 +147,7 @@ async def actions(history: History, folder: Path):
     yield going.words()
     yield page.delete(history, entries("r01", "r02"))
     yield page.delete(history, entries("r03"))
-    yield f"{len(history.runs())} runs; {page.undo(history)} {page.undo(history)} {page.undo(history)}"
+    yield f"{len(history.store.runs())} runs; {page.undo(history)} {page.undo(history)} {page.undo(history)}"
     for days, size in ((None, 200_000), (None, None), (0.0, None), (10_000.0, 10**9)):
         found = history.prunable(days, size)
         yield f"prunable {found.runs} {page.pruning(replace(found, size=1_234_567))}"

@@ -1,12 +1,16 @@
 """Axes grow without jumping. Their ticks are round numbers, and the labels fit."""
 
 import math
+import random
+import re
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.report.test_whole_reports import Text
+from tuilab.report import axes
 from tuilab.report.axes import PlotAxis, limits, linear, logarithmic, place, powers_of_two, ticks
 
 TIMES = st.floats(1e-9, 1e4, allow_nan=False)
@@ -106,3 +110,29 @@ def test_a_position_beyond_the_axis_is_outside():
     assert place(10.0, (1.0, 100.0), True) == pytest.approx(0.5)
     assert place(0.0, (1.0, 100.0), True) == -math.inf
     assert place(200.0, (0.0, 100.0), False) == 2.0
+
+
+def test_the_axes_of_drawn_ranges(snapshot):
+    """`--snapshot-update` renews the stored ones after a review."""
+    out = []
+    for seed in range(120):
+        draw = random.Random(seed)
+        axis = PlotAxis("x", draw.choice(("plain", "binary", "time", "rate")), log=draw.random() < 0.5)
+        middle = 10 ** draw.uniform(-7, 7)
+        values = [
+            middle * 10 ** draw.uniform(0, draw.choice((0.0, 0.1, 1, 6))) for _ in range(draw.randint(0, 5))
+        ]
+        ends = axes.limits(axis, values)
+        wider = axes.limits(axis, [value * draw.choice((0.5, 3)) for value in values], ends)
+        most, value = draw.randint(1, 12), draw.choice(values or [1.0])
+        where = axes.place(value, ends, axis.log)
+        found = axes.ticks(axis, ends, most)
+        out.append(
+            f"{seed} {axis.kind} {axis.log} {ends} {wider} {where:.6f} {axes.unplace(where, ends, axis.log):.6g}"
+        )
+        out.append(
+            f"  {found} {axes.round_up(value):.6g} {axes.round_down(value):.6g} {axes.nearest(sorted(values or [1.0]), middle)}"
+        )
+    assert re.sub(
+        r"\d+\.\d+(?:e[-+]\d+)?", lambda found: f"{float(found[0]):.6g}", "\n".join(out)
+    ) == snapshot(extension_class=Text)

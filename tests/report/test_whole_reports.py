@@ -24,6 +24,8 @@ from tuilab.model.datasheets import SHEETS
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.report.formats import FORMATS
+from tuilab.report.roofline import roofline_chart
+from tuilab.report.svg import svg
 from tuilab.report.text import lines, table
 
 
@@ -72,6 +74,7 @@ def told(state: RunState, claims: Sequence[Claim]) -> str:
     brief = "\n".join(line for _, line in lines(result, details=False, most=80))
     said = rounded(result)
     documents = {name: writer(result, state) for name, (_, writer) in FORMATS.items() if name != "json"}
+    documents["roofline"] = svg(roofline_chart(state))
     digests = (f"{name} {digest(part)}" for name, part in (said | documents).items() if part)
     return "\n\n".join([table(result), brief, "\n".join(digests)])
 
