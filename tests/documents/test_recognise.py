@@ -81,6 +81,15 @@ def test_elementwise_counts_the_ops_that_a_figure_covers():
     assert preset.parameters["ops"] == 2
 
 
+@pytest.mark.parametrize("timed, made", [(False, ["memory"]), (True, [])])
+def test_an_allocation_in_a_try_that_catches_memory_errors(timed: bool, made: list[str]):
+    """A timed allocation of 512 MiB is the benchmark's work, not a test of the memory."""
+    body = "    x = tf.zeros((8192, 16384))\n"
+    body = f"    t = time.perf_counter()\n{body}    print(time.perf_counter() - t)\n" if timed else body
+    code = f"try:\n{body}except tf.errors.ResourceExhaustedError:\n    pass"
+    assert [preset.workload for preset in presets(code) if preset.workload == "memory"] == made
+
+
 def test_memory_detours_and_compression():
     (preset,) = presets("tf.zeros((1024, 1024, 512), tf.float32)")
     assert (preset.workload, preset.parameters) == ("memory", {"bytes": 2**31})

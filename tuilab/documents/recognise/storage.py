@@ -37,7 +37,7 @@ def allocations(example: Example) -> Iterator[Result]:
         if size is None:
             if expected and not example.timed(event):
                 yield Gap(event.line, f"the size of {event.name}: {reason(made)}")
-        elif size >= LARGE or (expected and size >= SMALLEST and example.timed(event) is None):
+        elif size >= LARGE or (expected and size >= SMALLEST and not example.timed(event)):
             repeats = event.place.repeats
             if repeats is None:
                 yield Gap(event.line, f"the number of allocations by {event.name} is unknown")
