@@ -385,6 +385,7 @@ async def test_the_suggested_shapes_are_taken_by_enter_alone(tmp_path: Path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         app.runner.declares["forward"], app.runner.lacking["forward"] = MINE, ("a", "b")
+        app.runner.suggested = ("float32[n=64,n=64]",) * len(app.runner.lacking["forward"])
         app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
         await until(pilot, lambda: isinstance(app.screen, ShapesScreen))
         await press(pilot, app, "enter enter")
