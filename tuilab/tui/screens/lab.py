@@ -197,6 +197,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
             await self.controls.draw()
             self.drawing.show(~Change.NOTHING)
         notices = lab.saved.keep(finish=options.hangup == "finish")
+        self.drawing.show(Change.LOOK)  # `keep` has read the saved verdicts
         self.filled = True
         self.refresh_bindings()
         for problem in [*notices, *self._read_keymap()]:
