@@ -34,8 +34,8 @@ lint: ## ruff, import contracts, prose
 types: ## mypy, strict
 	$(BIN)/mypy
 
-snapshots: ## update the pictures of the screens; look at each before you commit it
-	$(BIN)/python -m pytest tests/tui tests/pictures --snapshot-update
+snapshots: ## update the stored screens and reports; look at each before you commit it
+	$(BIN)/python -m pytest tests/tui tests/pictures tests/analysis tests/history tests/lab tests/model tests/report --snapshot-update
 
 docs: ## regenerate the reference pages, and test every link and command in the docs
 	$(BIN)/python docs/make.py
