@@ -158,7 +158,7 @@ def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
     assert SECRET not in str(refused.value)
 
 
-def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
+def test_given_code_allows_only_the_names_that_it_registers(tf, tmp_path):
     """With `--code`, a model file may call functions that the given code registers, but no others."""
     import keras
 

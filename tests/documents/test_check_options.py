@@ -84,7 +84,7 @@ def test_folders_patterns_and_files_are_read_once_each():
     assert numbers["findings"] == []
 
 
-def test_many_files_in_several_processes_give_what_one_gives():
+def test_several_processes_give_the_same_findings_as_one():
     for number in range(12):
         script(f"many/{number:02}.py", NO_WAIT if number % 3 else CLEAN)
     one, several = call("many", "--json", "-j", "1"), call("many", "--json", "-j", "2")
@@ -189,7 +189,7 @@ def test_a_github_annotation_line():
     assert call("c.py", "--format", "github").stdout.startswith("::warning file=c.py,line=6,")
 
 
-def test_fix_mends_what_needs_no_thought_and_nothing_else():
+def test_fix_changes_only_mechanical_mistakes():
     code = (
         "import time\nimport tensorflow as tf\n\n"
         "x = tf.log( tf.ones((4, 4)) )   # keeps   its layout\n"
@@ -230,7 +230,7 @@ def test_the_level_holds_in_every_format():
         assert len(log["runs"][0]["results"]) == found
 
 
-def test_sarif_knows_a_finding_again_where_lines_move():
+def test_sarif_recognizes_a_finding_after_its_line_moves():
     def results(head: str) -> list[dict[str, object]]:
         script("x.py", head + NO_WAIT)
         (run,) = json.loads(call("x.py", "--format", "sarif").stdout)["runs"]
@@ -305,7 +305,7 @@ def test_output_goes_to_a_file():
     assert result.stdout == "" and json.loads(Path("out.sarif").read_text())["version"] == "2.1.0"
 
 
-def test_a_hook_for_pre_commit_calls_what_there_is():
+def test_the_pre_commit_hook_calls_an_existing_command():
     text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
     assert "entry: tuilab check\n" in text and "types_or: [python, jupyter, markdown]" in text
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]

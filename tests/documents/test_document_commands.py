@@ -113,7 +113,7 @@ def test_without_names_it_continues_and_reports_that(monkeypatch):
     assert "not checked" in json.loads(result.stdout)["files"][0]["examples"][0]["unresolved"][0]["reason"]
 
 
-def test_names_are_asked_for_once_where_they_are_not_known(monkeypatch, tmp_path):
+def test_unknown_names_are_requested_only_once(monkeypatch, tmp_path):
     kept = []
     table = opening.tables.shipped()
 

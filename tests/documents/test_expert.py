@@ -1259,11 +1259,11 @@ def test_fault_is_reported_on_its_line(probe):
 
 
 @pytest.mark.parametrize("probe", SUPPOSED, ids=lambda p: p.name)
-def test_what_is_supposed_is_a_note(probe):
+def test_an_assumption_gives_only_a_note(probe):
     told = found(probe, notes=True)
     assert [m for code, line, m in told if code == probe.code and probe.at in line and probe.says in m], told
 
 
 @pytest.mark.parametrize("probe", DECOYS, ids=lambda p: p.name)
-def test_its_neighbour_is_left_alone(probe):
+def test_similar_correct_code_gets_no_finding(probe):
     assert not [line for code, line, _ in found(probe) if code == probe.code]

@@ -60,7 +60,7 @@ def test_one_example_is_found(text):
         "    Note: this\n",
     ],
 )
-def test_what_is_no_python_is_no_example(text):
+def test_text_that_is_not_python_is_not_an_example(text):
     assert blocks(text) == ()
 
 
@@ -171,7 +171,7 @@ def line_with(report, text: str) -> int:
     return next(n for n, line in enumerate(report.lines, start=1) if text in line)
 
 
-def test_more_code_than_is_read_is_said():
+def test_code_beyond_the_limit_is_reported_as_not_checked():
     many = "\n".join("```python\nx = 1\n```" for _ in range(1_200))
     report = read(many.encode(), None, name="x.md")
     assert len(report.examples) == 1_000

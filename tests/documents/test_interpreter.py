@@ -88,7 +88,7 @@ def test_constants(expression, before, value):
         ("os.environ['X']", "import os", "environment"),
     ],
 )
-def test_what_is_not_known_says_why(expression, before, reason):
+def test_an_unknown_value_has_a_reason(expression, before, reason):
     value = shown(expression, before)
     assert isinstance(value, Unknown) and reason in value.reason
 
@@ -182,7 +182,7 @@ def test_loops_multiply_and_few_known_items_are_read_one_by_one():
     assert [(e.result.shape, e.place.repeats) for e in found] == [((2, 2), 100), ((3, 3), 100)]
 
 
-def test_both_branches_are_read_where_a_condition_is_not_known():
+def test_both_branches_of_an_unknown_condition_are_read():
     code = "if tf.config.list_physical_devices():\n    tf.exp(tf.zeros(1))\nelse:\n    tf.sin(tf.zeros(2))\n"
     assert [e.name for e in ops(code)] == ["tf.exp", "tf.sin"]
 

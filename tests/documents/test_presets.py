@@ -149,7 +149,7 @@ def test_a_claim_adds_the_arms_that_it_compares():
         "The CPU takes 40 ms at first, then 30 ms, the GPU 2 ms.",
     ],
 )
-def test_what_is_not_stated_is_no_claim(sentence):
+def test_a_sentence_that_states_nothing_is_not_a_claim(sentence):
     assert claims(sentence) == ()
 
 

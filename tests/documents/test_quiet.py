@@ -39,7 +39,7 @@ def found(code: str, name: str = "x.py", severe: bool = True) -> list[str]:
         "y = f(x)\ntf.print(y)",
     ],
 )
-def test_what_waits_is_known(waits):
+def test_calls_that_wait_for_the_result_are_recognized(waits):
     assert found(TIMED.format(waits)) == []
 
 
@@ -68,7 +68,7 @@ def test_what_waits_is_known(waits):
         "total = 0\nfor batch in loader:\n    total += len(batch)\n",
     ],
 )
-def test_what_is_not_understood_is_not_held_against_it(code):
+def test_code_that_is_not_understood_gets_no_findings(code):
     assert found(code) == []
 
 
@@ -99,7 +99,7 @@ def test_a_training_log_gets_only_notes():
         ),
     ],
 )
-def test_what_is_wrong_is_seen(code, wrong):
+def test_wrong_code_is_found(code, wrong):
     assert wrong in found(code)
 
 

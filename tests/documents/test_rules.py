@@ -96,7 +96,7 @@ def test_the_nearest_real_name_is_given(name, near):
     assert near in shipped().names
 
 
-def test_without_a_table_names_are_not_judged_and_that_is_said():
+def test_without_a_table_names_are_reported_as_not_checked():
     report = read(document("z = tf.signal.lfilter(1, 2)"), None, name="x.md")
     assert codes(report) == []
     assert any("names and arguments are not checked" in u.reason for u in report.examples[0].unresolved)
@@ -182,7 +182,7 @@ def test_a_finding_in_a_helper_is_on_the_helpers_line():
         "from keras.src import backend\nbackend.nothing()",
     ],
 )  # fmt: skip
-def test_what_is_right_has_no_findings(code):
+def test_correct_code_has_no_findings(code):
     assert codes(findings(code)) == []
 
 

@@ -31,7 +31,7 @@ def test_each_line_is_followed_by_what_it_does(tmp_path, capsys):
     assert any("region 0" in line and "printed at line 12" in line for line in out)
 
 
-def test_what_is_no_document_is_said(tmp_path, capsys):
+def test_a_missing_document_is_reported(tmp_path, capsys):
     assert main([str(tmp_path / "none.md")]) == 2
     assert "none.md" in capsys.readouterr().err
     assert main([]) == 2

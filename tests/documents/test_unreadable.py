@@ -87,7 +87,7 @@ def test_a_notebook_of_version_3_is_read():
     assert [f.code for e in report.examples for f in e.findings] == ["TL001"]
 
 
-def test_code_newer_than_this_python_is_said_in_the_text():
+def test_code_newer_than_this_python_is_reported_in_the_text():
     Path("new.py").write_text(SCRIPT + "type match X = in 3\nprint(f(tf.ones((3, 3))))\n")
     done = call("new.py")
     assert done.exit_code == 0

@@ -26,7 +26,7 @@ def test_a_name_that_came_later_is_missing_in_the_version_that_is_asked_for():
     assert message == "tf.image.decode_webp does not exist in TensorFlow 2.17.1 (new in 2.20)"
 
 
-def test_what_left_with_a_version_says_so():
+def test_removed_names_are_reported_with_the_version():
     estimator = "tf.estimator does not exist in TensorFlow {} (gone since 2.16)"
     assert found(OLD, "2.17") == [estimator.format("2.17.1")]
     assert found(OLD, "2.20") == [
@@ -46,7 +46,7 @@ def test_arguments_are_those_of_the_version():
     assert "bad_indices_policy" in found(code, "2.16")[0]
 
 
-def test_what_the_document_installs_decides_and_is_named_by_its_line():
+def test_the_version_that_the_document_installs_decides_and_its_line_is_named():
     article = f"# An article\n\n    pip install tensorflow==2.17.0\n\n```python\n{NEW}```\n"
     (message,) = found(article, name="x.md")
     assert message.endswith("2.17.1 (which line 3 installs; new in 2.20)")
@@ -84,7 +84,7 @@ def test_ways_to_install_one(line: str):
         ["pip install tensorflow==2.17", "pip install tensorflow==2.18"],
     ],
 )
-def test_what_tells_no_version(lines: list[str]):
+def test_lines_that_give_no_version(lines: list[str]):
     assert installed_by(lines) is None
 
 

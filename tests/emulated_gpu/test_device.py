@@ -94,7 +94,7 @@ def asynchronous(seen: dict[str, Any]) -> bool:
     )
 
 
-def test_the_emulated_gpu_is_named_so_and_computes_what_the_cpu_does(seen: dict[str, Any]) -> None:
+def test_the_emulated_gpu_is_named_emulated_and_computes_like_the_cpu(seen: dict[str, Any]) -> None:
     assert seen["devices"] == ["/device:GPU:0", "/device:GPU:1"] and seen["named"] == "EMULATED"
     assert seen["matmul"] == ["GPU:0", "GPU:0", True] and seen["graph"]
     assert seen["conv"] == seen["stft"] == "GPU:0" and seen["variable"] == [2.0] * 4

@@ -41,7 +41,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> str:
     return folder
 
 
-def test_one_field_of_the_machine_carries_it(state: RunState) -> None:
+def test_the_machine_says_that_its_gpu_is_emulated(state: RunState) -> None:
     assert state.machine is not None and state.machine.emulated and EMULATED in state.machine.emulated_note
     real = [msgspec.structs.replace(gpu, description="a GPU") for gpu in state.machine.gpus]
     assert not msgspec.structs.replace(state.machine, devices=tuple(real)).emulated_note
@@ -84,12 +84,12 @@ def test_a_comparison_says_it_of_each_run(state: RunState) -> None:
 
 
 @pytest.mark.parametrize(("device", "says"), [("GPU", True), ("CPU", False)])
-def test_a_verdict_whose_evidence_is_a_gpus_says_it(state: RunState, device: str, says: bool) -> None:
+def test_a_verdict_from_an_emulated_gpu_says_so(state: RunState, device: str, says: bool) -> None:
     graph, eager = (ArmPattern(device=device, mode=mode) for mode in ("graph", "eager"))
     assert (EMULATED in judge(Claim(text="c", when=Faster(a=graph, b=eager)), state).evidence) == says
 
 
-def test_a_profile_says_it(state: RunState) -> None:
+def test_the_notes_of_a_profile_name_the_emulated_gpu(state: RunState) -> None:
     assert state.machine is not None
     seen = Recording(())
     assert any(EMULATED in note for note in notes(state.machine, "GPU:0", seen, 0))

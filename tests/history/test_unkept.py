@@ -124,7 +124,7 @@ def test_a_run_in_a_read_only_home_is_kept_elsewhere(tmp_path, monkeypatch):
     assert rounds(home) == {f"run{number}": 300 for number in range(3)}
 
 
-def test_a_history_behind_a_link_stays_where_the_link_leads(tmp_path, monkeypatch):
+def test_a_linked_history_stays_in_its_folder(tmp_path, monkeypatch):
     """Even a damaged history stays in the linked folder. The link then points to the new history, next to
     the old one.
     """

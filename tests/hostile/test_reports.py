@@ -115,7 +115,7 @@ for words in json.loads(sys.argv[1]):
 
 
 @pytest.mark.terminal
-def test_commands_print_text_alone(tmp_path):
+def test_commands_print_only_text(tmp_path):
     """Runs every command that shows saved data, in a real terminal."""
     supply = Supply()
     told, _, _ = measured(tmp_path, supply)

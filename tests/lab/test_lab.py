@@ -68,7 +68,7 @@ async def test_a_preset_is_measured_and_stored_and_replayed(tmp_path):
         assert len(heard) == number, "an unsubscribed listener receives nothing"
 
 
-async def test_from_the_sixth_run_on_the_answer_says_where_similar_runs_were(tmp_path):
+async def test_from_the_sixth_run_the_answer_gives_the_range_of_similar_runs(tmp_path):
     made, _ = lab(tmp_path, rounds=6)
     async with made:
         results = [await made.measure(SMALL, budget="quick") for _ in range(6)]

@@ -29,7 +29,7 @@ def words(screen: AnswerScreen) -> str:
     return str(screen.query_one(Static).content)
 
 
-async def test_of_two_claims_the_answer_tells_the_one_that_the_mark_in_the_list_is_of(tmp_path):
+async def test_the_answer_shows_the_claim_that_the_mark_in_the_list_is_about(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "r")

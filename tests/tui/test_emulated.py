@@ -43,7 +43,7 @@ async def test_every_verdict_line_contains_the_word(tmp_path: Path, size):
         assert seen >= 4
 
 
-async def test_a_preset_of_no_gpu_needs_no_such_word(tmp_path: Path):
+async def test_a_preset_without_gpu_results_is_not_marked_as_emulated(tmp_path: Path):
     app = lab(tmp_path, machine=SOFT)
     async with opened(app, (120, 40)) as pilot:
         await press(pilot, app, "r")

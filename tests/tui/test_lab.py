@@ -66,7 +66,7 @@ async def test_a_slider_at_rest_or_released_is_measured_and_can_be_undone(tmp_pa
         assert lab_state(app).settings.values["samples"] == 512, "a drag is undone as one change"
 
 
-async def test_which_preset_is_measured_is_said_while_another_is_marked(tmp_path):
+async def test_the_measured_preset_is_named_while_another_is_highlighted(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (120, 40)) as pilot:
         lines = []

@@ -152,7 +152,7 @@ def test_each_of_several_steps_in_a_call_waits_for_its_own_input() -> None:
     assert gain_of_step(page, 1.0, 10) == pytest.approx(1 / (0.25 + 0.75 / 10))
 
 
-def test_no_maximum_stands_beside_a_trial_that_exceeds_it() -> None:
+def test_no_maximum_is_shown_with_a_trial_that_exceeds_it() -> None:
     """A step in float32 may also save time that the maximum does not cover."""
     for step, beyond in ((1.8, False), (2.4, True)):
         of = with_trial(found(), Tried(step=step, said="the step in float32"), 10.0)

@@ -33,7 +33,7 @@ def test_a_table_gives_its_rows_through_casts_reshapes_and_called_functions(tf: 
     assert found(tf, lambda ids: tf.gather(table, tf.cast(ids, tf.int32)), dtype="float32").below == ROWS
 
 
-def test_what_is_added_before_the_table_moves_the_range(tf: Any) -> None:
+def test_an_offset_before_the_table_moves_the_range(tf: Any) -> None:
     table = tf.zeros((10, 2))
     assert found(tf, lambda ids: tf.gather(table, ids - 1)) == Range(low=1, below=11)
     assert found(tf, lambda ids: tf.gather(table, ids + 3)) == Range(below=7)
@@ -61,7 +61,7 @@ def test_each_column_has_the_range_of_its_own_table(tf: Any) -> None:
         (lambda tf, x: tf.cast(x, tf.float32) * 2.0, Range()),
     ],
 )  # fmt: skip
-def test_what_uses_integers_says_their_range(tf: Any, call: Any, range_: Range) -> None:
+def test_ops_on_integers_give_their_range(tf: Any, call: Any, range_: Range) -> None:
     assert found(tf, lambda x: call(tf, x), shape=(2, 4)) == range_
 
 

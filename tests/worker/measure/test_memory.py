@@ -50,7 +50,7 @@ def test_the_total_need_of_all_arms_is_reported_before_the_last_is_refused(monke
     assert prepare.tight(workload(None), {}, [arm] * 9) == ""
 
 
-def test_a_variant_that_needs_less_is_allowed_where_another_is_refused(monkeypatch):
+def test_a_variant_that_fits_in_memory_runs_although_another_does_not(monkeypatch):
     monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
     needs = {"inference": 10**8, "training": 4 * 10**9}
     either = replace(workload(4 * 10**9), memory_of=lambda values, variant: needs[variant])
