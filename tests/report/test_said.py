@@ -88,6 +88,25 @@ def test_arms_are_printed_with_their_roofs():
     ]
 
 
+def test_the_notes_of_roofs_are_lines_below_a_narrow_table():
+    state = run()
+    work = Work(flop=1e6, inputs=1e6, outputs=1e5, uncounted=("Svd", "TopKV2", "Fft", "Cumsum", "Qr"))
+    state.apply(e.WorkKnown(run="abc", arm=GRAPH.id, point=0, work=work))
+    slow = replace(ROOFS, memory=(MemoryRoof(32_768, 1e9), MemoryRoof(268_435_456, 1e9)))
+    known = Roofs(machine=state.machine.key, at="", seconds=1.0, sync_s=1e-6, devices={"CPU:0": slow})
+    state.apply(e.RoofsKnown(run="abc", roofs=known))
+    printed = table(summarise(state)).splitlines()
+    head = next(n for n, line in enumerate(printed) if line.split()[-2:] == ["bound", "by"])
+    rows = printed[head : head + 3]
+    assert max(map(len, rows)) <= 120 and not any("which" in row or "Svd" in row for row in rows), rows
+    assert printed[head + 3 : head + 5] == [
+        "The arithmetic of Svd, TopKV2, Fft and 2 more is not counted: ≥ marks a lower limit, and ≈ a share "
+        "that may be too low or too high.",
+        "The roof 2.16 GB/s cache (1.10 MB), which CPU graph reached, is above the measured roof.",
+    ]
+    assert "The roof " not in table(summarise(state), details=False), "its table has no column of roofs"
+
+
 def test_the_roofs_of_a_machine_are_printed():
     known = Roofs(
         machine="m", at="2026", seconds=3.0, sync_s=2e-6, devices={"CPU:0": ROOFS}, least=0.07, others=0.5

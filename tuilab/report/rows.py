@@ -179,21 +179,35 @@ def roof_rows(result: RunResult) -> list[list[str]]:
         done = rate(roof.flop_per_s, "FLOP/s") if roof.flop_per_s else "–"
         done = f"≥ {done}" if roof.uncounted and roof.flop_per_s else done
         moved = rate(roof.bytes_per_s, "B/s") if roof.bytes_per_s else "–"
-        share = roof.share_words or "–"
-        if roof.uncounted:
-            share += f", without {listed([*roof.uncounted[:2], *['more'] * (len(roof.uncounted) > 2)])}"
-        rows.append([arm.label, done, moved, share, roof.roof or "–", binding(roof.bound_by)])
+        # Notes after a comma are lines below the table, to keep the rows short.
+        limit = roof.roof.split(", ")[0] or "–"
+        rows.append([arm.label, done, moved, roof.share_words or "–", limit, binding(roof.bound_by)])
     return rows if any(row[4] != "–" for row in rows) else []
 
 
-def roof_lines(result: RunResult) -> list[str]:
-    """Explain the sign `≤` of shares, if the roofs were measured on a busy machine."""
-    if not any(arm.roof is not None and arm.roof.busy and arm.roof.share is not None for arm in result.arms):
-        return []
-    return [
-        "≤: other processes used this machine while its hardware limits (roofs) were measured, so the roofs "
-        "may be too low. A run on the quiet machine measures them again, as does `tuilab machine --again`."
-    ]
+MOST_OPS = 3
+"""Maximum number of uncounted ops that are named."""
+
+
+def roof_lines(result: RunResult, details: bool = True) -> list[str]:
+    """Explain the signs of the table of roofs. With `details`, name each roof that an arm raised, too."""
+    roofs = [arm.roof for arm in result.arms if arm.roof is not None]
+    lines = []
+    if names := list(dict.fromkeys(name for roof in roofs for name in roof.uncounted)):
+        more = [f"{len(names) - MOST_OPS:,} more"] if len(names) > MOST_OPS else []
+        lines.append(
+            f"The arithmetic of {listed([*names[:MOST_OPS], *more])} is not counted: ≥ marks a lower limit, "
+            "and ≈ a share that may be too low or too high."
+        )
+    raised = dict.fromkeys(roof.roof for roof in roofs if details and ", which " in roof.roof)
+    lines += [f"The roof {words}, is above the measured roof." for words in raised]
+    if any(roof.busy and (roof.share is not None or roof.roof) for roof in roofs):
+        lines.append(
+            "≤: other processes used this machine while its hardware limits (roofs) were measured, so the "
+            "roofs may be too low. A run on the quiet machine measures them again, as does "
+            "`tuilab machine --again`."
+        )
+    return lines
 
 
 LAYER_HEAD = ["layer", "kind", "of the call", "FLOP", "bytes", "of the roof", "bound by"]

@@ -98,7 +98,7 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
     if rows := roof_rows(result):
         yield "blank", ""
         yield from _rows(ROOF_HEAD, rows, most, None if details else BRIEF_ROOF)
-        yield from (("prose", line) for line in roof_lines(result))
+        yield from (("prose", line) for line in roof_lines(result, details))
     if details:
         yield from _some("prose", phase_lines(result))
     if rows := layer_rows(layers_in(result), None if details else MOST_LAYERS):
