@@ -442,6 +442,37 @@ async def test_enter_opens_the_preset_of_a_finding_with_the_sizes_of_the_program
         await until(pilot, lambda: settings().preset.name == "python-in-map")
 
 
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_key_bar_offers_only_what_acts_on_the_finding(
+    tmp_path: Path, made, monkeypatch, size
+) -> None:
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    monkeypatch.setattr("tuilab.tui.screens.watching.can_try", lambda finding: finding.code == "input-bound")
+    made._listener = Asked()
+    watched.play(made)
+    app = lab(tmp_path, watching=made)
+
+    def offers(*words: str) -> list[bool]:
+        return [word in text(app).splitlines()[-1] for word in words]
+
+    async with opened(app, size) as pilot:
+        assert offers("enter try it", "p open preset") == [True, True]
+        await press(pilot, app, "end")
+        finding = app.screen.findings.row  # type: ignore[attr-defined]
+        assert finding.code == "retraced" and not finding.preset
+        await until(pilot, lambda: offers("enter try it", "p open preset", "sort") == [False, False, True])
+        for key in ("enter", "p"):
+            app.clear_notifications()
+            await press(pilot, app, key)
+            assert [told.message for told in app._notifications] == ["No preset demonstrates retraced."]
+        await press(pilot, app, "home", "enter", "end")
+        assert app.screen._trial is not None  # type: ignore[attr-defined]
+        await until(pilot, lambda: offers("enter try it", "p open preset") == [True, False])
+        await press(pilot, app, "enter")
+        assert app.screen._trial is None, "enter stops the trial from each row"  # type: ignore[attr-defined]
+        await until(pilot, lambda: offers("enter try it") == [False])
+
+
 def test_a_finding_without_trial_and_preset_says_that_nothing_can_be_tried() -> None:
     found = Bottleneck(code="retraced", message="step was traced 15 times")
     for running in (True, False):

@@ -268,6 +268,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self._page: Page | None = None
         self._lock, self._news, self._drawing = threading.Lock(), False, False
         self._can = (True, True)
+        self._offers = (False, False)
         self._trial: Trial | None = None
         self._unwanted = 0
         """Number of pending captures whose trial was stopped."""
@@ -327,11 +328,14 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
 
     def on_key(self, event: Key) -> None:
         """Say why a key does nothing."""
-        match unbound(self, event.key, "watch.catch", "watch.stop", "watch.type"):
+        keys = ("watch.catch", "watch.stop", "watch.type", "table.select", "table.preset")
+        match unbound(self, event.key, *keys):
             case "watch.catch":
                 self.action_catch()  # names the reason
             case "watch.stop" | "watch.type":
                 self.say("The program has ended.")
+            case "table.select" | "table.preset" if self.findings.has_focus:
+                self._say_no_preset()
             case _ if unbound(self, event.key):
                 back = "{watch.open} opens a file there" if self._is_first else "{watch.back} goes there"
                 self.say(f"This key works in the lab; {back}.")
@@ -342,9 +346,20 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         return self.app.screen_stack[0] is self
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Disable actions that need the running program once it has ended."""
+        """Disable actions that need the running program once it has ended, and those that do nothing for the
+        finding under the cursor.
+        """
         running, catches = self._can
-        return catches if action == "catch" else running or action not in ("stop", "type")
+        acts, has_preset = self._offered()
+        possible = {"stop": running, "type": running, "catch": catches, "act": acts, "preset": has_preset}
+        return possible.get(action, True)
+
+    def _offered(self) -> tuple[bool, bool]:
+        """Return whether the select key acts on the finding under the cursor, and whether it has a preset."""
+        finding = self.findings.row
+        has_preset = finding is not None and bool(finding.preset)
+        tries = finding is not None and self._tries(finding)
+        return self._trial is not None or tries or has_preset, has_preset
 
     # Drawing
 
@@ -416,6 +431,9 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
     @on(Table.Moved)
     def _about(self) -> None:
         finding, trial = self.findings.row, self._trial
+        if self._offers != (offers := self._offered()):
+            self._offers = offers
+            self.refresh_bindings()
         tried = trial is not None and finding is not None and trial.finding.key == finding.key
         self.query_one(About).show(finding, trial.text if trial is not None and tried else "")
         words = [f"{len(self.findings.rows)} found"] * bool(self.findings.rows)
@@ -561,13 +579,18 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
     async def action_preset(self) -> None:
         finding = self.findings.row
         if finding is None or not finding.preset:
-            self.say(
-                f"No preset demonstrates {finding.code}."
-                if finding is not None
-                else "No finding is selected."
-            )
+            self._say_no_preset()
             return
         await self.app.open_preset(finding.preset, finding.sizes)  # type: ignore[attr-defined]
+
+    def _say_no_preset(self) -> None:
+        finding = self.findings.row
+        self.say(
+            f"No preset demonstrates {finding.code}." if finding is not None else "No finding is selected."
+        )
+
+    def action_act(self) -> None:
+        self.findings.action_select()
 
     def _try(self, finding: Bottleneck) -> None:
         """Capture the step and measure it with the finding's change."""
@@ -654,7 +677,7 @@ class Findings(Table[Bottleneck]):
     """The findings, each with its trial and the preset that demonstrates it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select", "try it", id="table.select"),
+        Binding("enter", "screen.act", "try it", id="table.select"),
         Binding("p", "screen.preset", "open preset", id="table.preset"),
     ]
 
