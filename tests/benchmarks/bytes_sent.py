@@ -73,7 +73,7 @@ def keys(terminal: Terminal, *pressed: str) -> int:
 
 
 def moves() -> list[Row]:
-    """Measure the bytes sent at startup, and for moves of the cursor and of the focus."""
+    """Return the bytes sent at startup, and for moves of the cursor and of the focus."""
     with lab("--preset", PRESET, colors="truecolor") as terminal:
         opened(terminal)
         start = terminal.sent

@@ -82,7 +82,7 @@ def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
 
 
 def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) -> Iterator[str]:
-    """Compare the FLOP, bytes and ops of a call wherever they appear."""
+    """Yield an error for each place where the FLOP, bytes or ops of a call differ from the run's data."""
     roof, point = arm.roof, summary_point(state)
     known = state.arms[arm.id]
     told = launches(known, point)
@@ -120,7 +120,7 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
 
 
 def _beyond(arm: ArmResult) -> Iterator[str]:
-    """Check that no arm is faster than its machine's limit, and no part longer than the whole."""
+    """Yield an error if the arm is faster than its machine's limit, or a part is longer than the whole."""
     if arm.median_s is None:
         return
     slowest = arm.ci95_s[1] if arm.ci95_s else arm.median_s
@@ -134,14 +134,14 @@ def _beyond(arm: ArmResult) -> Iterator[str]:
 
 
 def _more_than_all(result: RunResult) -> Iterator[str]:
-    """Check that no sentence of the JSON or the report gives a share above 100% of a roof or of a call."""
+    """Yield each share above 100% of a roof or of a call in the JSON and the report."""
     for text in (msgspec.json.encode(result).decode(), table(result, details=True)):
         yield from (f[0] for f in SHARE.finditer(text) if float(f[1].replace(",", "")) > 100)
 
 
 def _ratios(result: RunResult) -> Iterator[str]:
-    """Check that each ratio next to two medians is their quotient, or that the text explains the
-    difference.
+    """Yield an error for each ratio that is not the quotient of the two medians next to it, unless the text
+    explains the difference.
     """
     for found in COMPARED.finditer(result.answer):
         ratio, between, one, unit, other, another, clause = found.groups()
@@ -162,8 +162,8 @@ def _ratios(result: RunResult) -> Iterator[str]:
 
 
 def _behind(result: RunResult) -> Iterator[str]:
-    """Check that the answer and the Compare view print the same ratio for each arm that is not the
-    fastest.
+    """Yield an error for each arm whose ratio to the fastest arm differs between the answer and the Compare
+    view.
     """
     every = {arm.id: arm for arm in result.arms}
     for arm, compared in to_fastest(result).items():
@@ -186,8 +186,8 @@ def _behind(result: RunResult) -> Iterator[str]:
 def _quotient(
     ratio: str, after: str, one: str, unit: str, other: str, another: str, said: str
 ) -> Iterator[str]:
-    """Check that the quotient of the two figures is within the ratio's interval, or that the text explains
-    why not.
+    """Yield an error if the quotient of the two figures is outside the ratio's interval, unless the text
+    explains why.
     """
     a, b = (float(t.replace(",", "")) * SECONDS[u] for t, u in ((one, unit), (other, another)))
     digits = ratio.replace(",", "")
@@ -201,7 +201,7 @@ def _quotient(
 
 
 def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:
-    """Compare verdicts and their evidence, in every report and in the JSON, with the figures."""
+    """Yield an error for each verdict, or its evidence, in a report or the JSON that the figures contradict."""
     pages = {
         "text": table(result),
         "markdown": re.sub(r"\\(.)", r"\1", FORMATS["markdown"][1](result, state)),

@@ -148,7 +148,7 @@ def dkms(machine: Machine):
     "refers to this library, not to the driver",
 )
 def wheels_missing(machine: Machine):
-    """Reported in tensorflow#66750."""
+    """This situation is reported in tensorflow#66750."""
     machine.gpu()
     machine.kernel()
     machine.driver()
@@ -163,7 +163,7 @@ def wheels_missing(machine: Machine):
     "TensorFlow skips every GPU: cannot open libcudnn.so.9",
 )
 def wheel_damaged(machine: Machine):
-    """Reported in tensorflow#60646."""
+    """This situation is reported in tensorflow#60646."""
     machine.healthy()
     (machine.site / "nvidia/cudnn/lib/libcudnn.so.9").unlink()
     why = "libcudnn.so.9: cannot open shared object file: No such file or directory"
@@ -247,7 +247,7 @@ def docker(machine: Machine):
     "/dev/nvidia0 exists, but access is denied",
 )
 def container_lost(machine: Machine):
-    """Reported in NVIDIA/nvidia-container-toolkit#48."""
+    """This situation is reported in NVIDIA/nvidia-container-toolkit#48."""
     machine.healthy()
     machine.file("/.dockerenv")
     machine.environ["STUB_CUINIT"] = "304"
@@ -309,7 +309,7 @@ def denied(machine: Machine):
     visible=True,
 )
 def exclusive(machine: Machine):
-    """Reported in NVIDIA/DIGITS#2005, tensorflow#78784."""
+    """This situation is reported in NVIDIA/DIGITS#2005, tensorflow#78784."""
     machine.healthy()
     machine.nvml(
         nvmlDeviceGetComputeMode=3,
@@ -328,7 +328,7 @@ def exclusive(machine: Machine):
     visible=True,
 )
 def ecc(machine: Machine):
-    """Reported in nagadit/DeepFaceLab_Linux#89."""
+    """This situation is reported in nagadit/DeepFaceLab_Linux#89."""
     machine.healthy()
     machine.nvml(nvmlDeviceGetTotalEccErrors=2)
     error = "InternalError: cudaSetDevice() on GPU:0 failed. Status: uncorrectable ECC error encountered"
@@ -342,7 +342,7 @@ def ecc(machine: Machine):
     "NVIDIA A100-SXM4-40GB is in MIG mode but has no MIG instances",
 )
 def mig(machine: Machine):
-    """Reported in wilicc/gpu-burn#36, tensorflow#57385."""
+    """This situation is reported in wilicc/gpu-burn#36, tensorflow#57385."""
     machine.healthy()
     machine.environ["STUB_CUINIT"] = "100"
     machine.nvml(nvmlDeviceGetMigMode=[1, 1])
@@ -355,7 +355,7 @@ def mig(machine: Machine):
     "the GPU has fallen off the bus: NVML reports “GPU is lost”",
 )
 def lost(machine: Machine):
-    """Reported in JosephKJ/OWOD#81, rossumai/nvgpu#6."""
+    """This situation is reported in JosephKJ/OWOD#81, rossumai/nvgpu#6."""
     machine.healthy()
     machine.environ["STUB_CUINIT"] = "999"
     machine.nvml(nvmlDeviceGetHandleByIndex="!GPU is lost")
@@ -369,7 +369,7 @@ def lost(machine: Machine):
     "the fabric manager for the NVSwitches is not running",
 )
 def fabric(machine: Machine):
-    """Reported in pytorch#35710, aws-deep-learning-ami-ubuntu-dcv-desktop#33."""
+    """This situation is reported in pytorch#35710, aws-deep-learning-ami-ubuntu-dcv-desktop#33."""
     machine.healthy()
     machine.pci("0000:05:00.0", "0x10de", "0x068000")
     machine.environ["STUB_CUINIT"] = "802"
@@ -423,7 +423,7 @@ def cudnn_13(machine: Machine):
     visible=True,
 )
 def blackwell(machine: Machine):
-    """Reported in tensorflow#99592, tensorflow#101746."""
+    """This situation is reported in tensorflow#99592, tensorflow#101746."""
     machine.healthy()
     error = "InternalError: 'cuLaunchKernel(function, gridX, …)' failed with 'CUDA_ERROR_INVALID_HANDLE'"
     good = [Tried(what=what, device="GPU:0") for what in WORK if what != "Mul"]

@@ -71,7 +71,7 @@ def measured_by_id(state: RunState, point: int) -> dict[str, ArmState]:
 
 
 def order(result: RunResult, arms: dict[str, ArmState], point: int) -> Iterator[str]:
-    """Check that no arm is wrongly called the fastest, or slower than another."""
+    """Yield an error for each arm that is wrongly called the fastest, or slower than another arm."""
     for arm in arms.values():
         name = re.escape(name_of(arm, point))
         alike = [
@@ -92,7 +92,7 @@ def _does(result: RunResult, arm: ArmState) -> str:
 
 
 def _parts(result: RunResult, arm: ArmState, point: int, kernel_s: float) -> Iterator[str]:
-    """Check the largest part, the shares in the advice, and the reported cause of a stall."""
+    """Yield an error if the largest part, a share in the advice, or the reported cause of a stall is wrong."""
     least, nodes = computing(arm, point, kernel_s), nodes_at(arm, point)
     row = next(each for each in result.arms if each.id == arm.arm.id)
     if row.account is not None and row.account.share("not_known") < NOISE:
@@ -148,7 +148,7 @@ def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel
 
 
 def _sweep(result: RunResult) -> Iterator[str]:
-    """Check that a crossover and its interval lie between sizes at which both arms were measured."""
+    """Yield an error if a crossover or its interval is not between sizes at which both arms were measured."""
     for found in result.crossovers:
         sizes = [
             point.values[result.axis[0]]

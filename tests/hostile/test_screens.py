@@ -160,7 +160,7 @@ async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
 async def test_hostile_own_code_is_shown_as_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("own", *(f"own{number}" for number in range(len(KINDS) // 5))):
-        # Running the code shows the names that it defines.
+        # The star import hides which names the file defines, so the lab must run the file to find them.
         (tmp_path / f"{name}.py").write_text("from somewhere import *\n")
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)

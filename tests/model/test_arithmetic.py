@@ -1,4 +1,4 @@
-"""The counts of operations equal those of textbook algorithms, whose operations are counted while they run."""
+"""The counts of operations equal those of textbook algorithms, which count their own operations as they run."""
 
 import math
 from collections.abc import Callable

@@ -284,7 +284,7 @@ def _model(draw: random.Random, state: RunState) -> None:
 
 
 def claims(state: RunState) -> list[Claim]:
-    """Return claims of every kind about a run, so that some hold and others do not."""
+    """Return claims of every kind about a run, of which some hold and others do not."""
     cpu, gpu, eager, graph = (
         ArmPattern(device="CPU"),
         ArmPattern(device="GPU"),

@@ -63,7 +63,7 @@ class Rig:
 
     async def close(self) -> None:
         await self.lab.close()
-        # The servers of other tests continue to run.
+        # Check only processes that this test started: the servers of other tests continue to run.
         assert not [one for one in self.seen - self.before if "tuilab.worker" in command(one)]
 
 

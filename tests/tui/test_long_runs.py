@@ -52,8 +52,8 @@ def a_round(index: int) -> Round:
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """Count the functions that `work` calls, including C functions, as a measure that does not depend on the
-    clock.
+    """Return the number of calls that `work` makes, including calls of C functions: a measure that does not
+    depend on the clock.
     """
     count = 0
 

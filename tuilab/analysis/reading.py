@@ -302,8 +302,8 @@ def no_gpu_sentence(state: RunState) -> str:
 
 
 def op_counts(arm: ArmState, point: int) -> dict[str, int]:
-    """Count the ops that the arm runs by type, except copies and folded ops; empty if the ops were not
-    observed.
+    """Return how many ops of each type the arm runs, without copies and folded ops; empty if the ops were
+    not observed.
     """
     counts: dict[str, int] = {}
     for node in ops_of(nodes_at(arm, point)):

@@ -370,7 +370,7 @@ def _trimmed(samples: Sequence[float], cut: int) -> tuple[float, float]:
 
 
 def _trimmed_of_many(samples: Sequence[float], cut: int) -> tuple[float, float]:
-    """Compute `_trimmed` faster for many samples. The results differ only by rounding."""
+    """Return the result of `_trimmed`, up to rounding, but computed faster for many samples."""
     import numpy as np
 
     n = len(samples)

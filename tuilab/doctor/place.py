@@ -32,7 +32,7 @@ class Place:
 
     @classmethod
     def of(cls, environment: Environment) -> "Place":
-        """Return this machine, to examine with the Python of that environment."""
+        """Return this machine as a `Place` that is examined with the environment's Python."""
         path = tuple(map(str, look(environment.python)["path"]))
         environ = {**os.environ, **environment.variables}
         return cls(python=environment.python, environ=environ, metadata=path, environment=environment)

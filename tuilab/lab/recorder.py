@@ -183,7 +183,7 @@ class RunRecorder:
         return result
 
     def go_on(self, run: str) -> None:
-        """Append the following events to a run that is already in the store. Raises sqlite3.Error."""
+        """From now on, append events to a run that is already in the store. Raises sqlite3.Error."""
         self._recorder.continue_run(run)
 
     @property

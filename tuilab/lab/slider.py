@@ -66,7 +66,7 @@ class Reach:
 def reach(
     parameter: Slidable, constraints: Sequence[Constraint] = (), values: Mapping[str, Value] | None = None
 ) -> Reach:
-    """Return the range that the constraints allow for a parameter. Choices are not restricted."""
+    """Return the range that the constraints allow for a parameter. They do not restrict a `Choice`."""
     if isinstance(parameter, Choice):
         return Reach()
     values = values or {}
@@ -96,7 +96,7 @@ class Control:
     parameter: Slidable
     value: Value
     reach: Reach = Reach()
-    """The range that the other parameters allow. Choices are not restricted."""
+    """The range that the other parameters allow. They do not restrict a `Choice`."""
     marks: tuple[Value, ...] = ()
     """Values that the preset's document uses."""
     note: str = ""

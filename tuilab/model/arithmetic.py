@@ -122,7 +122,7 @@ def _summed(op: Shaped) -> float:
 
 
 def _product(op: Shaped) -> float:
-    """Count 2 m k n operations for each matrix product in the batch."""
+    """Return the number of operations: 2 m k n for each matrix product in the batch."""
     left = _known_shape(op.inputs, 0)
     flipped = op.get("transpose_a") or op.get("adj_x")
     inner = left[-2] if flipped else left[-1]
@@ -154,12 +154,13 @@ def _einsum(op: Shaped) -> float:
 
 
 def _sparse_product(op: Shaped) -> float:
-    """Count two operations for each stored element and each column of the dense matrix."""
+    """Return the number of operations: two for each stored element and each column of the dense matrix."""
     return 2.0 * _known_shape(op.inputs, 0)[0] * _known_shape(op.outputs, 0)[-1] * (4 if _complex(op) else 1)
 
 
 def _count_convolution(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
-    """Count two operations for each output position, filter position and input channel.
+    """Return a function that counts two operations for each output position, filter position and input
+    channel.
 
     result: index of the input with the shape of the forward result; None if that is the op's output. kernel:
     the same for the filter.
@@ -183,7 +184,9 @@ def _depthwise(result: int | None, kernel: int | None) -> Callable[[Shaped], flo
 
 
 def _count_pooling(index: int | None) -> Callable[[Shaped], float]:
-    """Count one operation for each input element in the pooling window of each output element."""
+    """Return a function that counts one operation for each input element in the pooling window of each
+    output element.
+    """
 
     def count(op: Shaped) -> float:
         made = _known_shape(op.outputs, 0) if index is None else _known_shape(op.inputs, index)
@@ -193,8 +196,8 @@ def _count_pooling(index: int | None) -> Callable[[Shaped], float]:
 
 
 def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
-    """Count the operations of one time step of a recurrent cell: the gates' products and a few functions of
-    each unit.
+    """Return a function that counts the operations of one time step of a recurrent cell: the gates' products
+    and a few functions of each unit.
 
     The weight matrix has a row per input and unit, and a column per gate and unit.
     """
@@ -214,7 +217,7 @@ def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
 
 
 def _cudnn(op: Shaped) -> float:
-    """Count two operations for each weight, time step and example."""
+    """Return the number of operations: two for each weight, time step and example."""
     x, weights = _known_shape(op.inputs, 0), _size(_known_shape(op.inputs, 3))
     return 2.0 * weights * math.prod(x[:2])
 
@@ -251,7 +254,9 @@ def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
 
 
 def _count_solve(cost: float, each: float) -> Callable[[Shaped], float]:
-    """Count `cost` n³ operations for the matrix, plus `each` n² for every right-hand side."""
+    """Return a function that counts `cost` n³ operations for the matrix, and `each` n² for every right-hand
+    side.
+    """
 
     def count(op: Shaped) -> float:
         shape, right = _known_shape(op.inputs, 0), _known_shape(op.inputs, 1)
@@ -263,7 +268,7 @@ def _count_solve(cost: float, each: float) -> Callable[[Shaped], float]:
 
 
 def _tall(m: int, n: int) -> float:
-    """Count the operations of Householder QR with explicit Q."""
+    """Return the number of operations of Householder QR with explicit Q."""
     small = min(m, n)
     return 4.0 * m * n * small - 4.0 / 3 * small**3
 
@@ -385,7 +390,7 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
 
 
 def _count_normalisation(op: Shaped) -> float:
-    """Count a normalization.
+    """Return the number of operations of a normalization.
 
     Training also computes the mean and variance; inference only scales and shifts.
     """

@@ -404,7 +404,8 @@ def ops_of(nodes: Iterable[Node]) -> list[Node]:
 def copies_of(nodes: Iterable[Node]) -> list[Node]:
     """Return the copies among an arm's nodes that cross from one memory to another.
 
-    A result that a GPU op computes in host memory is also sent as a copy, but stays there (`memory`).
+    If a GPU op computes its result in host memory, a copy is recorded too, although the result stays where it
+    is. Such copies have `memory` set, and are left out.
     """
     return [node for node in nodes if node.kind == "copy" and not node.memory]
 

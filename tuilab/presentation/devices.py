@@ -14,7 +14,7 @@ MOST_LISTED = 8
 
 @dataclass(frozen=True)
 class Reading:
-    """One reading of a device."""
+    """A quantity read from a device, with its label and value."""
 
     label: str
     """A short label, such as `use`."""

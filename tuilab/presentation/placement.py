@@ -111,7 +111,7 @@ def groups(state: RunState) -> list[Group]:
 
 
 def _most_at_a_size(state: RunState, key: Callable[[Node], Key]) -> dict[Key, Counter[str]]:
-    """Count the ops of all arms by key; in a sweep, at the size with the most ops for that key.
+    """Return the number of ops of all arms by key; in a sweep, at the size with the most ops for that key.
 
     A function of 43 ops that is measured at six sizes has 43 ops, not 258.
     """

@@ -84,7 +84,7 @@ def make_index(rows: Iterable[Title]) -> str:
 
 
 def indexed() -> tuple[Title, ...]:
-    """Read the titles from the index; empty if a bundled preset was changed or the user has presets."""
+    """Return the titles from the index; empty if a bundled preset was changed or the user has presets."""
     try:
         with at_once(shipped_folder() / INDEX) as file:
             sizes, rows = json.loads(file.read(MOST_BYTES))

@@ -36,8 +36,8 @@ MANY = 5
 def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRow, ...]:
     """Return the rows of a process, longest first. Their seconds add up to `lasted_s`.
 
-    began: the program's start in seconds since the epoch; 0 if unknown. Clocks give the time before the first
-    sample and after the last message. All other time without a sample is `unknown`.
+    began: the program's start in seconds since the epoch; 0 if unknown. The time before the first sample and
+    the time after the last message get rows of their own. All other time without a sample is `unknown`.
     """
     folder = _folder(of)
     rows: dict[_Key, float] = {}

@@ -65,12 +65,14 @@ def place(file: str, line: int) -> str:
 
 
 def no_side_effects(case: Case, at: Place) -> list[Unmet]:
-    """Find Python code in the step that a graph would run only once, while TensorFlow traces it."""
+    """Return an unmet condition for Python code in the step that runs only while a graph is traced."""
     return _first(effects(case.sources, *at))
 
 
 def none_in_train_step(case: Case, at: Place) -> list[Unmet]:
-    """Find Python code, in the methods that Keras calls in a step, that a graph would run only once."""
+    """Return an unmet condition for Python code that a graph would run only once, in the methods that Keras
+    calls in a step.
+    """
     return _first(effects_of(case.sources, ("train_step", "call", "compute_loss")))
 
 
@@ -79,7 +81,7 @@ def _first(found: tuple[Effect, ...]) -> list[Unmet]:
 
 
 def xla_compiles(case: Case, at: Place) -> list[Unmet]:
-    """Find ops of the step that XLA does not support."""
+    """Return an unmet condition for ops of the step that XLA does not support."""
     step, keras = case.of.step, case.of.kind == "keras"
     held = case.of.held.get(step, {}) if isinstance(step, int) else {}
     return [
@@ -100,7 +102,7 @@ def _shown(op: str) -> str:
 
 
 def one_shape(case: Case, at: Place) -> list[Unmet]:
-    """Find arguments with varying shapes, because XLA compiles once for each shape."""
+    """Return an unmet condition for arguments with varying shapes. XLA compiles once for each shape."""
     step = case.of.step
     traces = case.of.traces.get(step, []) if isinstance(step, int) else []
     shapes = {
@@ -112,8 +114,9 @@ def one_shape(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
-    """Find callbacks that run before or after each batch. With `steps_per_execution`, Keras would run them
-    only once per execution.
+    """Return an unmet condition for callbacks that run before or after each batch.
+
+    With `steps_per_execution`, Keras would run them only once per execution.
     """
     for name in ("on_train_batch_end", "on_train_batch_begin", "on_batch_end", "on_batch_begin"):
         if (found := source.method(case.sources, name))[1]:
@@ -127,8 +130,9 @@ def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
 
 
 def nothing_random(case: Case, at: Place) -> list[Unmet]:
-    """Find a random op or a `.repeat()` before the stage. A cache would repeat the first random values, or
-    would never be complete.
+    """Return an unmet condition for a random op or a `.repeat()` before the stage.
+
+    A cache would repeat the first random values, or would never be complete.
     """
     stages = [s for d in case.of.datasets for s in d.stages if (s.file, s.line) == at]
     if any("Random" in op or "random" in op for stage in stages for op in stage.ops):
@@ -147,7 +151,7 @@ def _below(stages: tuple, at: Place) -> tuple:  # type: ignore[type-arg]
 
 
 def scaled_loss(case: Case, at: Place) -> list[Unmet]:
-    """Find a custom training loop. Only Keras' `fit` scales the loss automatically."""
+    """Return an unmet condition for a custom training loop, because only Keras' `fit` scales the loss."""
     if case.of.kind == "keras":
         return []
     return [
@@ -156,7 +160,7 @@ def scaled_loss(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_range(case: Case, at: Place) -> list[Unmet]:
-    """Find an argument that Python's `range` receives, because a tensor requires tf.range."""
+    """Return an unmet condition for an argument passed to Python's `range`. A tensor requires tf.range."""
     tree = source.tree_of(case.sources.get(at[0], ""))
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.FunctionDef) and node.lineno == at[1]:
@@ -171,8 +175,8 @@ def no_range(case: Case, at: Place) -> list[Unmet]:
 
 
 def same_each_round(case: Case, at: Place) -> list[Unmet]:
-    """Find a model whose sizes depend on the loop variable, because such a model differs in each
-    iteration.
+    """Return an unmet condition for a model whose sizes depend on the loop variable, so that each iteration
+    needs a different model.
     """
     names, loop = source.loop_names(case.sources, *at), source.loop(case.sources, *at)
     lines = {at, *source.calls_in_loop(case.sources, at[0], loop, BUILDERS).values()}

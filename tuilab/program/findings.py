@@ -209,7 +209,7 @@ def matrices(of: Process) -> dict[str, int]:
 
 
 def call_sites(case: Case) -> Iterator[Bottleneck]:
-    """Find loops that call predict, evaluate or fit for little more than one step each."""
+    """Yield a finding for loops that call predict, evaluate or fit for little more than one step each."""
     sites = sites_of(case)
     each = steps_of_a_call(case, sites)
     # Calls cannot be merged if each iteration builds a new model.
@@ -233,7 +233,7 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
 
 
 def rebuilding(case: Case) -> Iterator[Bottleneck]:
-    """Find models, layers and optimizers that a loop rebuilds in each iteration."""
+    """Yield a finding for models, layers and optimizers that a loop rebuilds in each iteration."""
     sites, loops = sites_of(case), set[tuple[str, int]]()
     each = steps_of_a_call(case, sites)
     for found in rebuilt(case, sites, MANY_TRACES):
@@ -297,7 +297,7 @@ def model_calls(case: Case) -> Iterator[Bottleneck]:
 
 
 def saving(case: Case) -> Iterator[Bottleneck]:
-    """Find models and checkpoints that are saved repeatedly."""
+    """Yield a finding for models and checkpoints that are saved repeatedly."""
     for site in sites_of(case):
         took = site.kinds["saving"]
         if not site.loop[1] and site.call not in METHODS:
@@ -480,7 +480,7 @@ def _input_bound(
 
 
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Find a pipeline that prepares the next batch only after the step.
+    """Yield a finding for a pipeline that prepares the next batch only after the step.
 
     Preparing the batch during the step saves at most the shorter of the two times.
     """
@@ -503,7 +503,7 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
 
 
 def _find_python_map(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Find a map in Python that hardly delays the input but takes processors from the step.
+    """Yield a finding for a map in Python that hardly delays the input but takes processors from the step.
 
     Ignores TensorFlow's own ops, because their processor time is the pipeline's regular work.
     """
@@ -551,7 +551,7 @@ def _shown(stage: Stage) -> str:
 
 
 def _compiling(case: Case) -> Iterator[Bottleneck]:
-    """Find functions that XLA recompiles for new shapes without a retrace."""
+    """Yield a finding for functions that XLA recompiles for new shapes without a retrace."""
     of = case.of
     for number, (n, took) in of.compiled.items():
         spent = took * (n - 2) / n
@@ -570,7 +570,7 @@ def _compiling(case: Case) -> Iterator[Bottleneck]:
 
 
 def tracing(case: Case) -> Iterator[Bottleneck]:
-    """Find functions that are retraced repeatedly, or that XLA recompiles repeatedly."""
+    """Yield a finding for functions that are retraced repeatedly, or that XLA recompiles repeatedly."""
     yield from _compiling(case)
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
@@ -673,7 +673,7 @@ def eager(case: Case) -> Iterator[Bottleneck]:
 
 
 def _one_by_one(case: Case) -> Iterator[Bottleneck]:
-    """Find ops that Python launches one by one although a tf.function exists or is possible."""
+    """Yield a finding for ops that Python launches one by one, if a tf.function exists or is possible."""
     of = case.of
     singles = of.singles()
     ops, share = round(singles.ops), singles.starting
@@ -749,7 +749,9 @@ def reading(case: Case) -> Iterator[Bottleneck]:
 
 
 def _converted(case: Case) -> Iterator[Bottleneck]:
-    """Find NumPy arrays that each step converts to tensors with tf.constant or tf.convert_to_tensor."""
+    """Yield a finding for NumPy arrays that each step converts to tensors, with tf.constant or
+    tf.convert_to_tensor.
+    """
     of = case.of
     for at, (n, size, took) in of.copied.items():
         steps = of.steps.n
@@ -767,7 +769,7 @@ def _converted(case: Case) -> Iterator[Bottleneck]:
 
 
 def feeding(case: Case) -> Iterator[Bottleneck]:
-    """Find NumPy arrays that the program passes to each step."""
+    """Yield a finding for NumPy arrays that the program passes to each step."""
     yield from _converted(case)
     of = case.of
     for number, (n, size) in of.fed.items():
@@ -793,7 +795,7 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
 
 
 def between(case: Case) -> Iterator[Bottleneck]:
-    """Find Python code between the steps: callbacks, logging, checkpoints."""
+    """Yield a finding for Python code between the steps: callbacks, logging, checkpoints."""
     of = case.of
     gaps = of.gaps()
     if gaps.total <= 0 or of.steps.n < LEAST // 2:
@@ -873,8 +875,8 @@ def between(case: Case) -> Iterator[Bottleneck]:
 
 
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
-    """Find pipelines that are created for one or two steps each, for example by predict() in a loop or by
-    epochs of one batch.
+    """Yield a finding for pipelines that are created for one or two steps each, for example by predict() in a
+    loop or by epochs of one batch.
     """
     of = case.of
     if any(site.call in METHODS and site.loop[1] for site in sites_of(case)):
@@ -925,7 +927,7 @@ def _called_per_row(case: Case, at: tuple[str, int]) -> str:
 
 
 def doubles(case: Case) -> Iterator[Bottleneck]:
-    """Find float64 ops for which float32 would suffice."""
+    """Yield a finding for float64 ops for which float32 would suffice."""
     rows = ops_of(case.of)
     total = sum(row.seconds for row in rows)
     wide = [row for row in rows if row.dtype in ("float64", "complex128")]
@@ -957,7 +959,7 @@ def largest(rows: Sequence[Op]) -> Op:
 
 
 def precision(case: Case) -> Iterator[Bottleneck]:
-    """Find float32 matrix products on a GPU with tensor cores."""
+    """Yield a finding for float32 matrix products on a GPU with tensor cores."""
     facts, of = case.of.facts, case.of
     if facts is None or not case.gpus or facts.policy.startswith("mixed") or not of.seen:
         return
@@ -980,7 +982,7 @@ def precision(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_ops(case: Case) -> Iterator[Bottleneck]:
-    """Find ops that take longer to launch than to compute."""
+    """Yield a finding for ops that take longer to launch than to compute."""
     of, key = case.of, case.of.step
     if not of.seen or not isinstance(key, int):
         return
@@ -1043,7 +1045,9 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_batches(case: Case) -> Iterator[Bottleneck]:
-    """Find calls of `fit` with batches so small that launching a step takes longer than computing it."""
+    """Yield a finding for calls of `fit` with batches so small that launching a step takes longer than
+    computing it.
+    """
     of = case.of
     if of.kind != "keras" or not of.seen or of.steps.n < MANY_STEPS:
         return
@@ -1072,7 +1076,7 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
 
 
 def on_host(case: Case) -> Iterator[Bottleneck]:
-    """Find ops without a GPU kernel in a step that computes on a GPU."""
+    """Yield a finding for ops without a GPU kernel in a step that computes on a GPU."""
     of = case.of
     if not case.gpus or not of.seen or not any(p.name.startswith("compute on GPU") for p in of.parts()):
         return
@@ -1098,7 +1102,7 @@ def on_host(case: Case) -> Iterator[Bottleneck]:
 
 
 def devices(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs that are hidden, invisible, idle, unused, shared, or nearly out of memory."""
+    """Yield a finding for GPUs that are hidden, invisible, idle, unused, shared, or nearly out of memory."""
     facts = case.of.facts
     if facts is not None and facts.opened:
         yield from _unseen(case, facts)
@@ -1109,7 +1113,7 @@ def devices(case: Case) -> Iterator[Bottleneck]:
 
 
 def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
-    """Find recurrent layers whose settings rule out cuDNN's kernel."""
+    """Yield a finding for recurrent layers whose settings rule out cuDNN's kernel."""
     if not case.gpus:
         return
     for name, (kind, why) in case.of.recurrent.items():
@@ -1129,7 +1133,7 @@ def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
 
 
 def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
-    """Find GPUs that the program hides and GPUs that TensorFlow does not see."""
+    """Yield a finding for GPUs that the program hides and GPUs that TensorFlow does not see."""
     place, hello = case.place, case.of.hello
     physical = [row[0] for row in facts.physical if row[1] == "GPU"]
     hidden = [name for name in physical if name not in facts.visible]
@@ -1175,7 +1179,7 @@ def _excluded(hello: Hello | None, facts: Facts, gpus: int) -> str:
 
 
 def _idle(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs that the program opened but did not use in a step."""
+    """Yield a finding for GPUs that the program opened but did not use in a step."""
     of = case.of
     if not case.gpus or not of.seen:
         return
@@ -1197,7 +1201,7 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
 
 
 def _shared(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs that other processes use as well."""
+    """Yield a finding for GPUs that other processes use as well."""
     if case.place.others and case.gpus:
         yield _finding(
             case, "gpu-shared", case.step_at(), f"other programs use the GPU: {listed(case.place.others)}"
@@ -1205,7 +1209,7 @@ def _shared(case: Case) -> Iterator[Bottleneck]:
 
 
 def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
-    """Find GPUs whose peak memory use was near their capacity."""
+    """Yield a finding for GPUs whose peak memory use was near their capacity."""
     for name, (_, peak) in facts.memory.items():
         short = name.replace("/physical_device:", "")
         whole = case.place.memory.get(short, 0)

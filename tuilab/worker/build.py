@@ -171,7 +171,7 @@ def last_level_cache() -> int:
 
 
 def empty_call(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
-    """Return a call that does nothing, built like an arm in that mode. A graph returns its argument."""
+    """Return a function that only returns its first argument or 0, built like an arm in that mode."""
     kept = tf.zeros(())
     if mode == "eager":
         x = arguments[0] if arguments else kept

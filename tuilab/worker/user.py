@@ -135,7 +135,7 @@ def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Wo
         owners.append(target)
         target = getattr(target, part)
     made = _workload(target, name, place, opening.inputs, vars(module))
-    # A method decorated with tf.function holds its object by a weak reference.
+    # Keep the owners alive: a method decorated with tf.function has only a weak reference to its object.
     return dataclasses.replace(made, holds=(made.holds, owners))
 
 
@@ -268,7 +268,7 @@ def _imported_files() -> list[Path]:
 
 
 def _file_of(module: object) -> str:
-    """Read a module's `__file__` without triggering a lazy import, which may raise."""
+    """Return a module's `__file__` without triggering a lazy import, which may raise."""
     if not issubclass(type(module), ModuleType):
         return ""
     return str(object.__getattribute__(module, "__dict__").get("__file__", ""))

@@ -94,17 +94,17 @@ CALLS: dict[type[Value], Call] = {}
 
 
 def expression(*kinds: type[ast.expr]) -> Callable[[E], E]:
-    """Register a decorated function that evaluates these kinds of expression."""
+    """Return a decorator that registers a function to evaluate these kinds of expression."""
     return partial(_register, EXPRESSIONS, kinds)
 
 
 def statement(*kinds: type[ast.stmt]) -> Callable[[E], E]:
-    """Register a decorated function that executes these kinds of statement."""
+    """Return a decorator that registers a function to execute these kinds of statement."""
     return partial(_register, STATEMENTS, kinds)
 
 
 def calls_of(*kinds: type[Value]) -> Callable[[E], E]:
-    """Register a decorated function that evaluates calls of these kinds of value."""
+    """Return a decorator that registers a function to evaluate calls of these kinds of value."""
     return partial(_register, CALLS, kinds)
 
 
@@ -243,8 +243,9 @@ class Interpreter:
             self.depth -= 1
 
     def condition(self, node: ast.expr, scope: Scope) -> Value:
-        """Evaluate a condition. A measured time in it is compared with a limit, so it does not count as a
-        result.
+        """Evaluate a condition and return its value.
+
+        A measured time in a condition is only compared with a limit, so the time does not count as a result.
         """
         self._limits += 1
         try:

@@ -218,7 +218,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _image(name: str, args: Arguments) -> Value:
-    """Return a loaded image with the requested size, as an array or scaled for a model."""
+    """Return the tensor that stands for a loaded image, or for an image converted to a float array."""
     given = args.get("img", "x", "0")
     if isinstance(given, Tensor):
         return Tensor(given.shape, "float32", "np")

@@ -85,7 +85,9 @@ PREFIXES: dict[str, Handler] = {}
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Register a handler for some functions; a name ending in `.` covers everything below it."""
+    """Return a decorator that registers a handler for functions. A name ending in `.` covers everything below
+    it.
+    """
 
     def register(function: Handler) -> Handler:
         for name in names:

@@ -59,15 +59,15 @@ def device(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: int) -> None:
-    """Record an error if the call gets a physical device's name but needs a logical one; TensorFlow raises
-    ValueError for it.
+    """Record an error if the call is given the name of a physical device instead of a logical one, because
+    TensorFlow would raise a ValueError.
     """
     written = text(given)
     if written is not None and written.startswith("/physical_device:"):
         interpreter.misfit(
             "type",
             line,
-            f"{name} gets a physical device's name, {written!r}: this raises a ValueError",
+            f"{name} is given the name of a physical device, {written!r}: this raises a ValueError",
             f"Use '{written.removeprefix('/physical_device:')}', or a name of list_logical_devices().",
         )
 

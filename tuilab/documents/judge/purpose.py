@@ -59,7 +59,7 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
     """Return True if the region trains or writes something, or if the words near the time are typical of a
     log.
     """
-    # Training loops print the epoch and the loss next to the time.
+    # A training loop logs its progress: it prints the epoch and the loss next to the time.
     is_training = trains(events) or any(
         (e.kind == "graph" or may_run(e)) and _TRAINS.search(e.name) for e in events
     )

@@ -57,7 +57,7 @@ def _without_parts(found: list[Found]) -> list[Found]:
 
 def _unmeasured_parts(example: Example) -> Iterator[Gap]:
     """Yield ops in a timed region that no workload measures, and calls that could not be read."""
-    # Training is measured as a whole.
+    # In a custom training loop, Keras calls are no gaps, because a workload measures the training as a whole.
     by_hand = trained_by_hand(example) is not None
     for region in example.regions:
         for event in example.trace.inside(region):

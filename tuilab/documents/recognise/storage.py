@@ -107,9 +107,9 @@ def _why(event: TraceEvent, tensor: Tensor | None) -> str:
 
 
 def readouts(example: Example) -> Iterator[Result]:
-    """Yield a gap for the first query of a device's memory.
+    """Yield a gap (code that no preset covers) for the first query of a device's memory.
 
-    A query needs no preset, because other views of the lab show the same data.
+    Such a query needs no preset, because other views of the lab show the same data.
     """
     for event in example.own("config"):
         if event.name.endswith(("get_memory_info", "get_memory_usage")):

@@ -145,9 +145,9 @@ _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*",
 
 
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    """Return True if there is code between the readings.
+    """Return True if there is code between the two readings of the clock.
 
-    A region that contains only a comment is a template.
+    A timed region that contains only a comment is a template, in which readers put their own code.
     """
     if events or (region.last_line == region.line + 1 and region.told):
         return True

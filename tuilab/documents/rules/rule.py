@@ -84,9 +84,9 @@ _PART = re.compile(r"^(Why|Instead|Wrong|Right):[ \t]*\n?", re.MULTILINE)
 def rule(
     code: str, title: str, severity: Severity = "warning", preview: bool = False
 ) -> Callable[[Check], Check]:
-    """Register a rule.
+    """Return a decorator that registers a rule.
 
-    Its docstring has these parts: what it detects, `Why:`, `Instead:`, and the examples `Wrong:` and
+    The rule's docstring has these parts: what it detects, `Why:`, `Instead:`, and the examples `Wrong:` and
     `Right:`.
     """
 

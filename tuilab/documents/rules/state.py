@@ -310,5 +310,5 @@ _AT_START = (
     "TF_NUM_INTRAOP_THREADS",
     "TF_NUM_INTEROP_THREADS",
 )
-# A shell command runs in its own process.
+# Code that starts another process, which reads a new value of the variable even if this process does not.
 _SHELL = re.compile(r"^\s*!|\bos\.(?:system|exec\w+|spawn\w+|fork)\(", re.MULTILINE)

@@ -219,8 +219,8 @@ class Account:
             return
         at, other = self._latest.get(not inside, (0.0, row))
         if at < max(self._last - RECENT_S, self._since.get(row, 0.0)):
-            # The code around these calls has not been sampled, because earlier samples belong to another
-            # part.
+            # No sample shows the code around these calls: earlier samples belong to another part of the
+            # program.
             direct = inside and row[2].endswith(DIRECT)
             other = ("python", row[1], "", row[3]) if direct else row
         self._add(other, parts[not inside])

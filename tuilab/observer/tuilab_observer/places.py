@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 MOST_FILES = 20_000
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PACKAGE = __name__.rpartition(".")[0] + "."
-"""Name prefix of the observer's modules. A hook shows a library's file in tracebacks, but keeps this module
-name.
+"""Prefix of the observer's module names. It identifies a hook even if tracebacks show a library's file as the
+hook's file.
 """
 _STANDARD = {os.path.dirname(os.__file__), os.path.dirname(os.path.realpath(os.__file__))}
 _STANDARD |= {place.replace("/lib/python", "/lib64/python") for place in _STANDARD}

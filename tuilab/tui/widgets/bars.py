@@ -46,7 +46,8 @@ class Bars(Picking):
         """
         self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
-        # Kinds of work for which the ratios within rounds order the arms differently from their medians.
+        # Kinds of work in which an arm is faster than the arm with the lowest median, judging by the ratios
+        # within rounds.
         self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 

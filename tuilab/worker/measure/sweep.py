@@ -248,7 +248,7 @@ def _fitting(
     bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float, memory: SizesMemory
 ) -> dict[str, ArmStatus]:
     """Measure a point, unless it would need more memory than is free, judging by the memory of smaller
-    points.
+    points. Returns the status of the arms that could not be measured, by arm id.
     """
     size = math.prod(float(value) for value in point.values.values() if isinstance(value, (int, float)))
     if lacking := memory.lacking(size):

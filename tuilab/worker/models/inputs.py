@@ -183,7 +183,8 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 class Given:
     """A model's inputs: generated to suit the model, or supplied by the user (`--data`).
 
-    hints: a hint for `Made.array`, by input; hints from the graph of `call` take precedence.
+    hints: how `Made.array` generates each input, by the input's name. Hints found in the graph of `call` take
+    precedence.
     """
 
     def __init__(

@@ -376,7 +376,8 @@ def _set(model: Any, loaded: Any) -> None:
         raise InputError("weights", there, f"the {taken} that the layers have")
     for weight, value in zip(model.weights, loaded.weights, strict=True):
         weight.assign(value.value)
-    # A vocabulary is not a weight, and a normalization uses its statistics only after it has loaded them.
+    # Copying the weights is not enough: a vocabulary is not a weight, and a normalization layer uses its
+    # statistics only after `load_own_variables`.
     for own, other in zip(_adapted(model), _adapted(loaded), strict=True):
         variables: dict[str, Any] = {}
         other.save_own_variables(variables)
