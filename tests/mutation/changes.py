@@ -96,8 +96,8 @@ class _Finder:
         self._left_out = self._untold()
 
     def _untold(self) -> set[int]:
-        """Return the nodes that must not change: docstrings, annotations, and code for type checkers
-        only.
+        """Return the nodes that must not change: docstrings, annotations, code for type checkers only, and
+        whether `repr` shows a field.
         """
         out: set[int] = set()
         for node in ast.walk(self._tree):
@@ -111,6 +111,8 @@ class _Finder:
             if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") in ("Literal", "Annotated"):
                 out |= _ids(node)
             if isinstance(node, ast.Assert | ast.Raise | ast.Import | ast.ImportFrom):
+                out |= _ids(node)
+            if isinstance(node, ast.keyword) and node.arg == "repr":
                 out |= _ids(node)
             if isinstance(node, ast.ClassDef):
                 out |= {each for keyword in node.keywords for each in _ids(keyword)}

@@ -53,6 +53,7 @@ def f(x: Literal["one word"] = 1) -> "a b":
     """Another docstring here."""
     if not x:
         raise ValueError("two words")
+    y = field(repr=False)
     return x < 2 and x + 3
 '''
     found = {(change.before, change.after) for change in changes("f.py", source)}
