@@ -53,7 +53,7 @@ class Change:
         return f"{self.file}:{self.line}:{self.start}  {self.before} → {self.after}"
 
     def applied(self, source: str) -> str:
-        """Return the changed source. Raises ValueError if it lacks the text to replace."""
+        """Return the changed source. Raises ValueError if `source` lacks the text to replace."""
         lines = source.splitlines(keepends=True)
         text = lines[self.line - 1]
         if text[self.start : self.end] != self.before:

@@ -174,7 +174,7 @@ def in_body(source: str, line: int) -> bool:
 
 
 def statement(source: str, line: int) -> range:
-    """Return the lines of the innermost statement there, because only some lines of a long one are recorded."""
+    """Return the lines of the innermost statement on `line`. Only some lines of a long one are recorded."""
     inner = (line, line)
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):

@@ -26,7 +26,7 @@ NAMED = 2
 
 @dataclass(frozen=True)
 class Answer:
-    """The right answer.
+    """The findings that a program must get.
 
     expected: words of the file's first line. at: text of each line that has a finding. says, change: words
     of the finding's message and of its change. never: words that no change contains.

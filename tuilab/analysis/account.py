@@ -143,7 +143,7 @@ def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict
 def _scale_parts(
     known_parts: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
 ) -> Account:
-    """Scale the parts to the length of unprofiled calls.
+    """Return an account whose parts are scaled to the length of unprofiled calls.
 
     The intervals widen with the size of the correction.
     """

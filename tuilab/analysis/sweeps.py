@@ -147,7 +147,7 @@ def size_to_add(state: RunState, allowed: Callable[[float], int]) -> int | None:
 
 
 def _kinds(series: Series) -> list[Series]:
-    """Split each series by kind of work, so that each result contains only arms that do the same work."""
+    """Return the series, split by kind of work so that each contains only arms that do the same work."""
     first = next(iter(series.points.values()), 0)
     kinds = dict.fromkeys(does(arm, first) for arm in series.everyone())
     return [

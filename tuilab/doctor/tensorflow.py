@@ -73,8 +73,9 @@ COMPILING_S = 120.0
 
 
 def look(place: Place, until: float, wait: Callable[[float], None] = lambda seconds: None) -> TensorFlow:
-    """Run the child until it ends or until the time `until`, but `COMPILING_S` longer if it is compiling
-    kernels from PTX.
+    """Run the child until it ends or until the time `until`, and return what it found.
+
+    A child that is compiling kernels from PTX may run for `COMPILING_S` longer.
 
     wait: called with the number of extra seconds before the wait starts.
     """

@@ -84,7 +84,7 @@ class SavedRuns:
         return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
 
     def go_on(self, request: Measure) -> bool:
-        """Save the following events with the run that the request continues; return False if that run is not
+        """From now on, save events with the run that the request continues; return False if that run is not
         in the history.
         """
         if self._recorder is None:

@@ -317,7 +317,7 @@ class LabState:
         self._show(RunState())
 
     def begin_replay(self, label: str, started: RunStarted) -> None:
-        """Show the following events as a replay with this label. If the lab knows the run's preset, use the
+        """Show all events from now on as a replay with this label. If the lab knows the run's preset, use the
         run's settings.
         """
         preset = self.presets.find(started.preset)

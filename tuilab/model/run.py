@@ -196,7 +196,7 @@ class RunState:
             self.arms[arm.id] = ArmState(arm, label)
 
     def _begin(self, zygote: int) -> None:
-        """Record for each arm and point that the following rounds come from another process."""
+        """Record for each arm and point that all further rounds come from another process."""
         for arm in self.arms.values():
             for cell in arm.cells.values():
                 if cell.samples and (not cell.begun or cell.begun[-1] != self.rounds):

@@ -94,8 +94,9 @@ def about(finding: Bottleneck) -> tuple[str, str]:
 
 
 def selects(finding: Bottleneck, *, tries: bool, running: bool) -> str:
-    """Describe the effect of the select key on a finding: it measures the program's own step, or opens a
-    preset for the given reason.
+    """Describe what the select key does with a finding: it measures the program's step, or opens a preset.
+
+    If it opens a preset, the description says why it cannot measure the program's own step.
 
     tries: whether the finding's change can be tried on the program's own step.
     """

@@ -68,8 +68,8 @@ class CheckJob(msgspec.Struct, frozen=True):
 
 
 def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path, bool]]:
-    """Return the files that match the paths, folders and patterns. The flag is True if the user named the
-    file itself. Raises InputError for missing files.
+    """Return the files that match the paths, folders and patterns. A file's flag is True if the user
+    named the file itself. Raises InputError for missing files.
     """
     found: dict[Path, bool] = {}
     entered: set[Path] = set()

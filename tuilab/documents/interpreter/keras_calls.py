@@ -301,7 +301,7 @@ def _texts(value: Value) -> tuple[str, ...] | None:
 def call_layer(
     interpreter: Interpreter, target: Layer | Model, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Apply a layer or model to a tensor."""
+    """Return the result of a layer or model that is called on a tensor."""
     value = args[0] if args else NONE
     inside = (isinstance(value, Tensor) and value.inside) or (
         isinstance(value, Layer) and value.name == "Input"

@@ -35,7 +35,7 @@ OPERATORS: dict[type[ast.operator], str] = {
 
 
 def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:
-    """Apply a Python operator to at least one tensor or array."""
+    """Return the result of a Python operator with at least one tensor or array as an operand."""
     name = OPERATORS[type(op)]
     if name == "tf.matmul":
         return matmul(interpreter, {"a": left, "b": right}, line)
@@ -136,7 +136,7 @@ def library(values: Sequence[Value]) -> Literal["tf", "np"]:
 def elementwise(
     interpreter: Interpreter, name: str, values: Sequence[Value], line: int, dtype: str | None = None
 ) -> Tensor:
-    """Apply an element-wise operation, broadcasting its operands."""
+    """Return the result of an element-wise operation, which broadcasts its operands."""
     whose = library(values)
     tensors = [v for v in values if isinstance(v, Tensor)]
     shape = broadcast_values(values)

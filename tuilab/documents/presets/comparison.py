@@ -10,7 +10,9 @@ ABOUT = 0.8
 """Fraction of an approximate factor that still confirms a claim: eight times is enough for "about ten times".
 """
 _ALIKE = 1.1
-"""A stated factor and the quotient of two stated times agree up to this factor and their rounding."""
+"""A stated factor agrees with the quotient of two stated times if, apart from rounding, they differ by at
+most this factor.
+"""
 
 _FLAGS = re.IGNORECASE
 _SIDES = {

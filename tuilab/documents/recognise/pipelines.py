@@ -143,7 +143,7 @@ def _source(trace: Trace, source: Step, out: Pipeline) -> None:
 
 
 def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
-    """Return the side length of the square RGB images; set their pixel type in `out`."""
+    """Return the side of square RGB images, and set their pixel type in `out`; None for any other images."""
     rows = _rows(dataset)
     first = rows if isinstance(rows, Tensor) else None
     decoded = next((e for e in mapped_events(trace, dataset) if e.name == "tf.io.decode_raw"), None)

@@ -264,7 +264,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     # Actions
 
     def on_key(self, event: Key) -> None:
-        """Say why a key does nothing, except while the lab starts."""
+        """Tell the user why a key does nothing, except while the lab starts."""
         if self.filled and (words := NOTHING_YET.get(unbound(self, event.key).partition("-")[0])):
             self.corner.say(words)
 

@@ -55,7 +55,7 @@ class Modal(ModalScreen[Result], Generic[Result]):
     ]
 
     def on_key(self, event: Key) -> None:
-        """Say why a key of the lab does nothing here."""
+        """Tell the user why a key of the lab does nothing on this screen."""
         if unbound(self, event.key):
             self.notify(spoken(self, IN_THE_LAB), markup=False)
 

@@ -327,7 +327,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.watching.resize(*self.app.size)
 
     def on_key(self, event: Key) -> None:
-        """Say why a key does nothing."""
+        """Tell the user why a key does nothing."""
         keys = ("watch.catch", "watch.stop", "watch.type", "table.select", "table.preset")
         match unbound(self, event.key, *keys):
             case "watch.catch":

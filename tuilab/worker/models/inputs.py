@@ -97,7 +97,7 @@ class Made:
         self._random = np.random.default_rng(0)
 
     def array(self, dtype: str, shape: tuple[int, ...], hint: Any = None, largest: bool = False) -> Any:
-        """Draw a random array. hint: a Range, or the maximum of floats. largest: set every integer to the
+        """Return a random array. hint: a Range, or the maximum of floats. largest: set every integer to the
         largest valid value.
         """
         np = self._np
@@ -135,7 +135,7 @@ class Made:
         return self._np.concatenate([[0], ends, [count]]).astype(self._tf.as_dtype(dtype).as_numpy_dtype)
 
     def between(self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
-        """Draw an array of uniform random numbers between low and high, by default between 0 and 1."""
+        """Return an array of uniform random numbers between low and high, by default between 0 and 1."""
         np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
         if dtype in ("string", "bool"):
             return self.array(dtype, shape)
@@ -223,8 +223,8 @@ class Given:
             self.said = (f"The inputs come from {sanitize_line(Path(data).name, 100)}.",)
 
     def _ragged(self) -> dict[str, str]:
-        """Pair row splits with their values: TensorFlow names the two parts of a ragged input `ids`
-        and `ids_1`.
+        """Map each input with row splits to the input with their values: TensorFlow names the two
+        parts of a ragged input `ids` and `ids_1`.
         """
         splits = [name for name, each in self._known.items() if each.splits]
         others = [name for name, _, shape in self.specs if name not in splits and shape[:1] == (None,)]

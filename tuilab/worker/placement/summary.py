@@ -85,7 +85,7 @@ def _computing(rows: Sequence[Row], requested: str) -> str | None:
 
 def _why_not(rows: Sequence[Row], requested: str) -> str:
     """Return why the work did not run on the requested device: the reason for the first op that should have
-    run there.
+    run on it.
     """
     working = [row.node for row in rows if row.works and row.node.reason]
     for node in working:
