@@ -104,7 +104,7 @@ class Group(threading.Thread):
                     self.found[child.pid] = named(child)
 
     def ended(self) -> list[str]:
-        """Stop reading; return the processes that were in the group."""
+        """Stop reading; return the processes that were seen in the process group."""
         self._over.set()
         self.join()
         return list(self.found.values())

@@ -70,7 +70,7 @@ ALIKE = {
     # the preset mixed-precision, which runs by default, also trains
     "gpu-preprocessing", "slow-map", "serial-augmentation", "gpu-training-slower",
     "saturated-cpu", "kept-block", "idle-behind-copies", "stft-cpu-first",
-    "parallel-augmentation", "tfrecord",  # python-loop and python-in-map, also input pipelines, run by default
+    "parallel-augmentation", "tfrecord",  # python-loop and python-in-map, which run by default, are input pipelines too
 }  # fmt: skip
 """Presets whose arms each take half a second to build. They run only in long mode, because other presets
 cover their workloads.

@@ -170,7 +170,7 @@ _MEANT = re.compile(
     r"|\bstart-?up\b|\bone[- ]time\b|\bstaging\b",
     re.IGNORECASE,
 )
-# Words that number the calls, so that the output shows the cost of each call.
+# Words that number the calls. They show that the output has a separate time for each call.
 _NUMBERED = re.compile(
     r"\b(?:second|third|fourth|fifth|2nd|3rd|4th|5th) (?:call|run|execution|inference)\b", re.IGNORECASE
 )

@@ -371,7 +371,7 @@ def _call(frame: FrameType) -> str:
         owner, dot = "", ""
     if "/trainer" in code.co_filename or "/engine/training" in code.co_filename:
         return "Model." + method
-    # Python 3.10 and earlier have no qualified names here
+    # in Python 3.10 and earlier, code objects have no qualified names
     if not dot and "self" in code.co_varnames[:1]:
         owner, dot = type(frame.f_locals.get("self")).__name__, "."
     if owner == "Layer" and any(c.__name__ == "Model" for c in type(frame.f_locals.get("self")).__mro__):
