@@ -245,6 +245,15 @@ class TestAnswer:
         )
         assert "far faster" not in answer(state) + bound_words(state)
 
+    @pytest.mark.parametrize("cpu_s", [85e-6, 95e-6, 105e-6, 115e-6])
+    def test_a_gpu_could_win_exactly_if_its_limit_is_above_one(self, cpu_s: float) -> None:
+        """The limit allows for the noise of the CPU's arm, as the verdict does."""
+        found = bounds(
+            without_gpu(cpu_s, Work(flop=1e6, inputs=1e4, outputs=1e4), spread=0.3), 0, SHEETS["h100"]
+        )
+        assert all(b.at_most and (b.verdict == "could win") == (b.at_most > 1) for b in found)
+        assert all(b.measured_s and b.at_most and b.at_most > b.measured_s / b.seconds for b in found)
+
     def test_a_large_ceiling_is_not_printed_on_a_busy_machine_either(self) -> None:
         state = without_gpu(50e-3, Work(flop=1e6, inputs=1e4, outputs=1e4))
         state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))

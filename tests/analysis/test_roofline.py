@@ -60,10 +60,10 @@ def with_work(state: RunState, work: Work, *arms: Arm, point: int | None = None)
     return state
 
 
-def without_gpu(cpu_s: float, work: Work) -> RunState:
+def without_gpu(cpu_s: float, work: Work, spread: float = 0.01) -> RunState:
     state = begun([GRAPH, GPU_GRAPH, GPU_COPIED], gpu=False, no_gpu="none here")
     unavailable(state, GPU_GRAPH, GPU_COPIED)
-    return with_work(measure(state, {GRAPH: cpu_s}), work, GRAPH, GPU_GRAPH, GPU_COPIED)
+    return with_work(measure(state, {GRAPH: cpu_s}, spread=spread), work, GRAPH, GPU_GRAPH, GPU_COPIED)
 
 
 class TestFloor:

@@ -373,10 +373,10 @@ def _compared(
         expected_s = max(expected_s[0], timed.median), max(expected_s[1], timed.median)
     return msgspec.structs.replace(
         found,
-        at_most=timed.median / found.seconds,
+        at_most=high / found.seconds,
         expected=(timed.median / expected_s[1], timed.median / expected_s[0]) if expected_s else None,
         expected_s=expected_s,
-        busy=None if known else (timed.median / slowest, timed.median / found.seconds),
+        busy=None if known else (high / slowest, high / found.seconds),
         verdict="could win" if wins else "cannot win",
         why=_why(found, call, sheet),
     )
