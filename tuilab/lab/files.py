@@ -149,10 +149,10 @@ def completed(typed: str) -> str | None:
     """Return the first file or folder, by name, that starts with the typed text; None if there is none."""
     if not typed:
         return None
-    path = Path(os.path.expanduser(typed))
-    folder, start = (path, "") if typed.endswith("/") else (path.parent, path.name)
+    # A `Path` would drop a final `.`, with which the name of a hidden file begins.
+    folder, start = os.path.split(os.path.expanduser(typed))
     try:
-        names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(folder))
+        names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(folder or "."))
     except OSError:
         return None
     shown = [name for name in names if name.startswith(start) and (start[:1] == "." or name[0] != ".")]
