@@ -14,7 +14,19 @@ from tests.made import account
 from tuilab.cli.prove import table
 from tuilab.documents import read
 from tuilab.documents.api.tables import shipped
-from tuilab.lab.proof import PATTERNS, _host_map, _interval, proofs, prove, proven
+from tuilab.lab.proof import (
+    PATTERNS,
+    _are,
+    _empty,
+    _first_call,
+    _host_map,
+    _interval,
+    _no_wait,
+    _start,
+    proofs,
+    prove,
+    proven,
+)
 from tuilab.model.preset import Preset
 from tuilab.model.result import ArmResult
 
@@ -260,3 +272,70 @@ async def test_gpu_timings_of_an_article_are_proved_on_the_cpu_without_a_gpu():
     assert (without.asked, beside.asked) == ([("CPU",)], [("GPU",)])
     assert cpu.factor == gpu.factor == pytest.approx(20)
     assert cpu.sentence == f"Without a GPU, on the CPU: {gpu.sentence.replace('GPU', 'CPU')}"
+
+
+CPU_BY = "no GPU ran the call: on the CPU, a call returns when its work is done, after 1.00 ms (CPU eager)"
+DURING = "; the first was not timed (CPU eager)"
+
+
+@pytest.mark.parametrize(
+    ("show", "about", "calls", "expected"),
+    [
+        (_empty, {}, None, (None, 1e-3, "the figure includes no work: a call takes 1.00 ms (CPU eager)",
+         "no work against a call")),
+        (_no_wait, {}, None, (1e-3, 1e-3, CPU_BY,
+         "no GPU ran the call, and on the CPU a call returns when its work is done")),
+        (_no_wait, {"device": "GPU:0"}, None, (None, 1e-3,
+         "a call takes 1.00 ms; the time until it returned was not measured (CPU eager)",
+         "the time until the call returned was not measured")),
+        (_first_call, {"first_call_s": None}, 1, (None, 1e-3, f"a later call takes 1.00 ms{DURING}",
+         "the first call was not timed")),
+        (_first_call, {"first_call_s": 0.01}, None, (None, 1e-3,
+         "the first call takes 10.0 ms, a later call 1.00 ms; the document does not show how many of them the "
+         "figure covers (CPU eager)",
+         "the first call takes 10.0 ms, a later call 1.00 ms; the document does not show how many of them the "
+         "figure covers")),
+        (_first_call, {"first_call_s": 0.01}, 1, (0.01, 1e-3,
+         "this method gives 10.0 ms, not 1.00 ms: 10× too large; the figure is for the first call, not for a later "
+         "one (CPU eager)", "the first call against a later call")),
+        (_first_call, {"first_call_s": 0.011}, 10, (2e-3, 1e-3,
+         "this method gives 2.00 ms, not 1.00 ms: 2× too large; the first of 10 takes 11.0 ms (CPU eager)",
+         "the mean of 10 from the first call on against a later call")),
+        (_first_call, {"first_call_s": 2e-3}, 2_000, (1.0005e-3, 1e-3,
+         "this method gives 1.00 ms, which is correct here; the first of 2,000 takes 2.00 ms and is negligible "
+         "(CPU eager)", "the mean of 2,000 from the first call on against a later call")),
+        (_start, {"first_call_s": 1.04e-3}, 1, (1.04e-3, 1e-3,
+         "the start-up is negligible here: the first batch takes 1.04 ms, a later batch 1.00 ms (CPU eager)",
+         "the first batch against a later batch")),
+        (_start, {"first_call_s": 0.01}, 1, (0.01, 1e-3,
+         "this method gives 10.0 ms, not 1.00 ms: 10× too large; the figure is for the first batch, not for a "
+         "later one (CPU eager)", "the first batch against a later batch")),
+        (_start, {"first_call_s": None}, 1, (None, 1e-3, f"a later batch takes 1.00 ms{DURING}",
+         "the first batch was not timed")),
+    ],
+)  # fmt: skip
+def test_each_pattern_has_a_sentence_for_each_outcome(show, about, calls, expected):
+    said, true, sentence, compared, interval = show([arm(**about)], calls)
+    assert (true, sentence, compared, interval) == (*expected[1:], None)
+    assert said == (expected[0] and pytest.approx(expected[0]))
+
+
+@pytest.mark.parametrize(
+    ("said", "true", "words"),
+    [
+        (1.05, 1.0, "this method gives 1.05 s, which is correct here"),
+        (1.0, 1.05, "this method gives 1.00 s, which is correct here"),
+        (1.06, 1.0, "this method gives 1.06 s, not 1.00 s: 1.06× too large"),
+        (1.0, 1.06, "this method gives 1.00 s, not 1.06 s: 1.06× too small"),
+    ],
+)
+def test_times_within_five_percent_are_the_same(said, true, words):
+    assert _are(said, true) == words
+
+
+def test_an_interval_needs_both_times_and_positive_ends():
+    assert _interval((1.0, 2.0), (4.0, 8.0)) == (2.0, 8.0)
+    assert _interval((4.0, 8.0), (1.0, 2.0)) == (2.0, 8.0)
+    assert _interval((0.5, 1.5), (0.5, 1.0)) == (0.5, 3.0)
+    assert _interval((0.0, 1.0), (1.0, 2.0)) is None
+    assert _interval(None, (1.0, 2.0)) is _interval((1.0, 2.0), None) is None

@@ -7,12 +7,14 @@ import random
 import time
 
 import msgspec
+import pytest
 
 from tests.made import MODES, folded, regular, started
 from tuilab.history.runs import Piece
 from tuilab.history.store import Store
-from tuilab.lab.replay import RUN, Replay, load, recorded
+from tuilab.lab.replay import RUN, Replay, label, load, recorded
 from tuilab.model import events as e
+from tuilab.model.errors import InputError
 from tuilab.model.run import RunState
 
 ROUNDS = 3_000
@@ -149,3 +151,65 @@ async def test_rounds_are_not_shown_before_their_time():
             await asyncio.sleep(0)
     playing.cancel()
     assert len(shown) == 5 and all(real >= 0.9 * elapsed for elapsed, real in shown), shown
+
+
+def test_the_player_keeps_to_its_speeds_and_its_rounds():
+    replay = Replay([started("r1", *MODES), *regular(4), e.Finished(run="r1", status="ok")])
+    assert (replay.paused, replay.speed, replay.round, replay.rounds, replay.over) == (
+        False,
+        1.0,
+        0,
+        4,
+        False,
+    )
+    assert [(replay.faster(by), replay.speed)[1] for by in (1, 1, 9, -1, -9, 1)] == [2, 4, 16, 8, 0.25, 0.5]
+    replay.pause()
+    assert replay.paused
+    replay.pause()
+    assert not replay.paused
+    moves = [(replay.step(by), replay.round, replay.over)[1:] for by in (2, -1, -9, 3, 1, 1, -1)]
+    assert moves == [
+        (2, False), (1, False), (0, False), (3, False), (4, True), (4, True), (3, False),
+    ]  # fmt: skip
+    assert replay.paused, "a step pauses"
+    replay.seek(4)
+    replay.pause()
+    assert (replay.paused, replay.round, replay.over) == (False, 0, False), "at its end, a replay restarts"
+
+
+def test_a_pause_between_rounds_is_shortened_and_divided_by_the_speed():
+    def wait(elapsed_s: float, speed: float) -> float:
+        [first] = regular(1)
+        replay = Replay([started("r1", *MODES), msgspec.structs.replace(first, elapsed_s=elapsed_s)])
+        assert replay._wait() == 0.0, "only rounds are paced"
+        replay._hand(lambda event: None)
+        replay.speed = speed
+        return replay._wait()
+
+    waits = [
+        wait(*each) for each in ((0.1, 1.0), (0.1, 2.0), (0.25, 1.0), (9.0, 1.0), (9.0, 0.25), (-1.0, 1.0))
+    ]
+    assert waits == [0.1, 0.05, 0.25, 0.25, 1.0, 0.0]
+
+
+async def test_a_stopped_run_of_the_history_continues_at_the_end_of_its_replay():
+    for status, saved, expected in (
+        ("cancelled", True, True), ("cancelled", False, False), ("ok", True, False), (None, True, True),
+    ):  # fmt: skip
+        ending = [e.Finished(run="r1", status=status)] if status else []
+        replay = Replay([started("r1", *MODES), *regular(2), *ending], saved)
+        assert (replay.stopped, replay.continues) == (expected, False), "the replay has just begun"
+        state = await at(replay, Screen(), 2)
+        assert replay.continues is expected and state.status == (status or "cancelled")
+    assert state.message == "the recording ends here"
+
+
+def test_what_cannot_be_replayed_is_refused_by_name(tmp_path):
+    store, events = kept(tmp_path / "data")
+    assert label(events[0]) == "replay · h · 2026-11-21"
+    with pytest.raises(InputError) as none:
+        load(store, RUN + "none")
+    assert str(none.value) == "run:none: got 'a file without a run'; expected a recording of a run"
+    store.connection.execute("DROP TABLE runs")
+    assert recorded(store) == []
+    store.close()

@@ -187,3 +187,107 @@ def test_a_held_value_is_the_nearest_allowed_one_in_the_direction(low, wide, mul
     ahead = [each for each in allowed if (each - inside) * direction >= 0]
     assert may.held(value, direction) == min(ahead or allowed, key=lambda each: abs(each - inside))
     assert (may.why_not(value) == "") == (value in allowed)
+
+
+def log(low: int, high: int, binary: bool = True, multiple: int = 1) -> LogInteger:
+    return LogInteger(
+        name="n", label="n", help="", default=low, low=low, high=high, binary=binary, multiple=multiple
+    )
+
+
+def steps_of(high: int, step: int = 1) -> Integer:
+    return Integer(name="n", label="n", help="", default=0, low=0, high=high, step=step)
+
+
+def test_each_limit_names_its_value_and_its_reason():
+    plain = reach(log(1_000, 20_000))
+    assert plain == Reach(1_000, 20_000, 1, "the minimum is 1,000", "the maximum is 20,000")
+    assert [plain.why_not(value) for value in (999, 1_000, 20_000, 20_001)] == [
+        plain.below, "", "", plain.above,
+    ]  # fmt: skip
+    assert [plain.spans(value) for value in (999, 1_000, 20_000, 20_001)] == [False, True, True, False]
+    rules = [AtMost("n", "top", "it fits"), AtMost("end", "n", "it ends"), MultipleOf("n", "of", "they tile")]
+    found = reach(log(4, 20_000, multiple=4), rules, {"top": 12_000, "end": 1_200, "of": 6})
+    assert found == Reach(
+        1_200, 12_000, 12,
+        "at least end = 1,200: it ends", "at most top = 12,000: it fits", "a multiple of of = 6: they tile",
+    )  # fmt: skip
+    assert [found.why_not(value) for value in (1_199, 1_200, 1_201, 12_000, 12_001)] == [
+        found.below, "", found.between, "", found.above,
+    ]  # fmt: skip
+    assert reach(log(2_000, 8_000, multiple=2_000)).between == "a multiple of 2,000"
+
+
+@pytest.mark.parametrize(
+    ("rule", "other", "expected"),
+    [
+        (AtMost("n", "o", "why"), 101, (10, 100, "the minimum is 10", "the maximum is 100")),
+        (AtMost("n", "o", "why"), 100, (10, 100, "the minimum is 10", "at most o = 100: why")),
+        (AtMost("n", "o", "why"), 9, (10, 10, "the minimum is 10", "at most o = 9: why")),
+        (AtMost("o", "n", "why"), 9, (10, 100, "the minimum is 10", "the maximum is 100")),
+        (AtMost("o", "n", "why"), 10, (10, 100, "at least o = 10: why", "the maximum is 100")),
+        (AtMost("o", "p", "why"), 50, (10, 100, "the minimum is 10", "the maximum is 100")),
+        (MultipleOf("n", "o", "why"), 0, (10, 100, "the minimum is 10", "the maximum is 100")),
+        (MultipleOf("o", "n", "why"), 50, (10, 100, "the minimum is 10", "the maximum is 100")),
+    ],
+)
+def test_a_constraint_counts_from_its_limit_on(rule, other, expected):
+    found = reach(log(10, 100), [rule], {"o": other})
+    assert (found.low, found.high, found.below, found.above, found.multiple) == (*expected, 1)
+    assert reach(log(10, 100), [rule], {}) == reach(log(10, 100)), "the other value is unknown"
+
+
+@pytest.mark.parametrize(("steps", "every"), [(40, 1), (41, 2), (80, 2), (81, 5), (200, 5), (201, 10)])
+def test_equal_steps_have_at_most_forty_stops_and_the_last_value(steps, every):
+    assert stops(steps_of(3 * steps + 2, 3)) == [3 * n for n in sorted({*range(0, steps, every), steps})]
+
+
+def test_arrows_move_from_a_stop_or_from_between_two():
+    scale = log(300, 5_000)
+    moves = [(600, 1, 1), (600, 1, 2), (600, -1, 1), (600, -1, 2), (512, 1, 1), (512, -1, 1), (512, 1, 2)]
+    assert [next_stop(scale, *move) for move in moves] == [1_024, 2_048, 512, 300, 1_024, 300, 2_048]
+    assert [next_stop(scale, 2_048, 1, 9), next_stop(scale, 2_048, -1, 9)] == [5_000, 300]
+    assert stops(log(12, 100, multiple=12)) == [12, 24, 48, 96, 100]
+    assert stops(log(1, 60, False)) == [1, 2, 5, 10, 20, 50, 60]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "down", "up"),
+    [
+        (log(1, 2**20), 1_024, 992, 1_088),
+        (log(1, 2**20), 1_030, 1_024, 1_088),
+        (log(1, 2**20), 1_023, 992, 1_024),
+        (log(1, 2**20), 16, 15, 17),
+        (log(1, 2**20), 32, 31, 34),
+        (log(1, 2**20), 1, 1, 2),
+        (log(1, 2**20), 2**20, 2**20 - 2**15, 2**20),
+        (log(1, 10**6, False), 100, 99, 110),
+        (log(1, 10**6, False), 1_005, 1_000, 1_100),
+        (log(6, 6_000, multiple=6), 96, 90, 102),
+        (log(6, 6_000, multiple=6), 192, 180, 204),
+        (steps_of(30, 3), 0, 0, 3),
+        (steps_of(30, 3), 15, 12, 18),
+        (steps_of(30, 3), 30, 27, 30),
+        (Choice(name="c", help="", default="a", options=("a", "b", "c")), "b", "a", "c"),
+    ],
+)
+def test_a_fine_step_is_a_sixteenth_of_an_octave_or_a_tenth_of_a_decade(parameter, value, down, up):
+    assert (fine_step(parameter, value, -1), fine_step(parameter, value, 1)) == (down, up)
+
+
+def test_a_click_on_the_track_gives_the_roundest_value_of_its_cell():
+    assert [value_at(log(1, 1_024), cell, 11) for cell in range(-1, 12)] == [
+        1,
+        *(2**n for n in range(11)),
+        1_024,
+    ]
+    assert [value_at(log(1, 1_000, False), cell, 10) for cell in range(10)] == [
+        1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000,
+    ]  # fmt: skip
+    assert [value_at(steps_of(100), cell, 11) for cell in range(11)] == list(range(0, 101, 10))
+    words = Choice(name="c", help="", default="a", options=("a", "b", "c"))
+    assert [value_at(words, cell, 9) for cell in range(9)] == list("aaabbbccc")
+    assert value_at(log(1, 1_024), 0, 11, marks=[1, 2]) == 1
+    assert value_at(log(1, 16), 1, 3) == 4, "8 lies on the border, and belongs to the next cell"
+    # Halves are rounded up, so that cells do not go back.
+    assert [cell_of(steps_of(8), value, 5) for value in range(9)] == [0, 1, 1, 2, 2, 3, 3, 4, 4]
