@@ -287,8 +287,8 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     measured_s: float | None = None
     """Median seconds of the fastest CPU arm of the same variant and dtype; None if none was measured."""
     at_most: float | None = None
-    """Upper bound of the speedup: the upper end of the interval of `measured_s`, divided by `seconds`. At 1 or
-    below, the GPU cannot win. None if unknown.
+    """Upper bound of the speedup: the upper end of the interval of `measured_s`, divided by `seconds`. At 1
+    or below, the GPU cannot win. None if unknown.
     """
     expected_s: tuple[float, float] | None = None
     """Expected seconds (low, high): each term of the bound, scaled by the efficiency that published timings
