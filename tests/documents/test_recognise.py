@@ -81,6 +81,52 @@ def test_elementwise_counts_the_ops_that_a_figure_covers():
     assert preset.parameters["ops"] == 2
 
 
+CHAIN = (
+    "import timeit\na = tf.ones((10, 10))\ndef chain(a):\n    for _ in range(50):\n        a = a + 1.0\n"
+    "    return a\nf = tf.function(chain)\nf(a)\n"
+)
+LOOP = START + "for _ in range({}):\n    {}" + STOP
+
+
+@pytest.mark.parametrize(
+    "timed",
+    [
+        "timeit.timeit(lambda: chain(a), number=100)\ntimeit.timeit(lambda: f(a), number=100)",
+        "timeit.timeit('chain(a)', globals=globals(), number=100) / 100\ntimeit.repeat(lambda: f(a), number=7)",
+        LOOP.format(100, "chain(a)") + LOOP.format(100, "f(a)"),
+        LOOP.format(30, "chain(a)") + LOOP.format(1000, "f(a)"),
+        f"{START}for _ in range(100):\n    chain(a)\nprint((time.perf_counter() - t) / 100)",
+    ],
+)
+def test_repeated_calls_of_a_function_are_not_ops_of_one_call(timed):
+    (preset,) = presets(CHAIN + timed)
+    assert preset.parameters == {"side": 10, "ops": 50, "dtype": "float32"}
+    assert preset.sweep is None and "eager" in preset.arms.modes
+
+
+def test_an_iteration_of_eager_ops_is_compared_with_a_call_of_a_graph():
+    ops = "    for _ in range(100):\n        y = a * a\n        y = a * y\n"
+    code = (
+        f"a = tf.ones((10, 10))\n@tf.function\ndef f(a):\n    y = a * a\n    return a * y\nf(a)\n{START}{ops}"
+    )
+    code = (
+        code.replace("    for", "for").replace("        y =", "    y =")
+        + STOP
+        + "\n"
+        + LOOP.format(100, "f(a)")
+    )
+    (preset,) = presets(code)
+    assert preset.parameters["ops"] == 2 and preset.arms.modes == ("eager", "graph")
+
+
+def test_a_timer_repeats_copies_and_allocations_without_making_them_larger():
+    head = "import timeit\nh = np.ones(1024, np.float32)\n"
+    (copy,) = presets(head + "timeit.timeit(lambda: tf.convert_to_tensor(h), number=50)")
+    assert copy.parameters == {"bytes": 4096, "pieces": 1, "direction": "to device"}
+    (memory,) = presets(head + "timeit.timeit(lambda: tf.zeros((1024, 1024, 512)), number=50)")
+    assert memory.parameters == {"bytes": 2**31}
+
+
 @pytest.mark.parametrize("timed, made", [(False, ["memory"]), (True, [])])
 def test_an_allocation_in_a_try_that_catches_memory_errors(timed: bool, made: list[str]):
     """A timed allocation of 512 MiB is the benchmark's work, not a test of the memory."""

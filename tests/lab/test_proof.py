@@ -69,7 +69,11 @@ def test_of_a_million_ops_a_thousand_are_measured_and_the_proof_says_so():
     )
     proof = proof_of("TL103", many)
     assert proof.preset.parameters["ops"] == 1_000
-    assert "measured with 1,000 of the 1,000,000 ops" in shown("TL103", many, arm()).sentence
+    made = shown("TL103", many, arm())
+    assert "measured with 1,000 of the 1,000,000 ops" in made.sentence
+    figures, compared = list(table([made]))[1:]
+    assert "1,000" not in figures.replace("TL103", "") and figures.split()[2:4] == ["–", "–"]
+    assert compared.endswith(": figure 1.00, actual 1.00 ms")
 
 
 def test_unrecognised_code_is_not_measured():

@@ -10,7 +10,7 @@ from tuilab.cli.options import columns
 from tuilab.documents import DocumentReport
 from tuilab.documents.checker.files import FileResult
 from tuilab.lab import Lab
-from tuilab.lab.proof import ALIKE, Proven, proofs, prove
+from tuilab.lab.proof import ALIKE, MEASURED_WITH, Proven, proofs, prove
 from tuilab.model.quantity import significant, time_unit
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BudgetName
@@ -48,15 +48,21 @@ def prove_document(report: DocumentReport, found: FileResult, budget: BudgetName
 def table(made: Sequence[Proven]) -> Iterator[str]:
     """Yield a table of the proofs, with all times in the unit of the shortest, and each comparison below its
     figures.
+
+    The times of a smaller work than the document's are in the comparison, not in the columns of its figures.
     """
     times = [time for each in made for time in (each.said_s, each.true_s) if time]
     scale, unit = time_unit(min(times, default=1.0))
     heads = f"{f'figure, {unit}':>12}  {f'actual, {unit}':>12}"
-    yield f"{'line':>6}  {'code':5}  {heads}  figure / actual [95% interval]"
+    yield f"{'line':>6}  {'code':5}  {heads}  figure / actual per call [95% interval]"
     for each in made:
         figure, actual = (significant(t / scale, 3) if t else "–" for t in (each.said_s, each.true_s))
+        compared = each.compared
+        if MEASURED_WITH in compared:
+            compared += f": figure {figure}, actual {actual} {unit}"
+            figure = actual = "–"
         yield f"{each.line:>6}  {each.code:5}  {figure:>12}  {actual:>12}  {_ratio(each)}"
-        yield f"{'':>6}  {each.compared}"
+        yield f"{'':>6}  {compared}"
 
 
 def _ratio(shown: Proven) -> str:

@@ -52,6 +52,8 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
 _MOST = {"images": 1_024, "ops": 1_000}
 ON_CPU = "Without a GPU, on the CPU:"
 """Precedes figures that were measured on the CPU, although the document uses only a GPU."""
+MEASURED_WITH = "; measured with "
+"""Precedes the description of a measured work that is smaller than the document's."""
 # Phases of a call on a GPU that pass before the call returns, if nothing waits for its work.
 _BEFORE_RETURN = ("python", "dispatch", "copy_in", "input_wait")
 # Maximum ratio of two times that are reported as equal.
@@ -229,7 +231,7 @@ def proven(proof: Proof, result: RunResult) -> Proven:
         own = proof.preset.arms
         arms = [a for a in arms if a.mode in own.modes and a.variant in ("", *own.variants)] or arms
     said, true, sentence, compared, interval = _SHOWN[proof.pattern](arms, proof.calls)
-    less = f"; measured with {proof.less}" if proof.less else ""
+    less = f"{MEASURED_WITH}{proof.less}" if proof.less else ""
     factor = max(said, true) / min(said, true) if said and true else None
     return Proven(
         code=proof.finding.code,

@@ -3,12 +3,13 @@
 import math
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tuilab.documents.example import Example, inputs
 from tuilab.documents.interpreter.tensors import matrix
 from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import Shape, Tensor, Value, elements
-from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
+from tuilab.documents.recognise.found import Found, Gap, Result, loops_outside, placed, reason
 from tuilab.documents.words import words
 
 # Elementwise arithmetic that the workload offers, and more expensive functions that it does not.
@@ -68,13 +69,41 @@ def _matmul(example: Example, event: TraceEvent) -> Result:
     return placed(Found("matmul", {"m": m, "k": k, "n": n, "dtype": dtype}, event.line), event)
 
 
+class _Calls(NamedTuple):
+    """The ops of an example's graphs.
+
+    inner: for each line with such an op, the number of loops around it within the graph. loops: the loops
+    around the calls of the graphs, each as the op's name, the number of loops further out, and the
+    iterations.
+    """
+
+    inner: dict[int, int]
+    loops: set[tuple[str, int, int | None]]
+
+
+def _calls(example: Example) -> _Calls:
+    found = _Calls({}, set())
+    later: dict[int, TraceEvent] = {}
+    for event in reversed(example.events):
+        graph = event.place.traced.graph if event.place.traced is not None else event.runs
+        if event.kind == "graph":
+            later[id(graph)] = event
+        elif event.kind == "op" and event.place.traced is not None and id(graph) in later:
+            around = later[id(graph)].place.loops
+            found.inner[event.line] = len(event.place.loops) - len(around)
+            found.loops.update((event.name, depth, loop.count) for depth, loop in enumerate(around))
+    return found
+
+
 def chains(example: Example) -> Iterator[Result]:
     """Yield elementwise ops and small matrix products that a timed region repeats: the `elementwise`
     workload.
 
-    It contains the ops that the reported time covers. If that time is divided by the number of iterations,
-    these are the ops of one iteration.
+    It contains the ops of the work that is timed once: of one call if a timer or a loop repeats the calls of
+    a graph, or of its function. Without such calls, it contains the ops that the reported time covers, and
+    if that time is divided by the number of iterations, the ops of one iteration.
     """
+    calls = _calls(example)
     for region in example.regions:
         groups: dict[tuple[Shape, str], list[TraceEvent]] = {}
         for event in example.trace.inside(region):
@@ -90,7 +119,7 @@ def chains(example: Example) -> Iterator[Result]:
             # An op on one element is a counter, not elementwise work.
             if elements(shape) == 1:
                 continue
-            yield from _chain(example, region, shape, dtype, events)
+            yield from _chain(example, calls, region, shape, dtype, events)
 
 
 # Up to this number of elements, an op costs only its dispatch.
@@ -102,14 +131,12 @@ def _size(value: Value | None) -> int | None:
 
 
 def _chain(
-    example: Example, region: Region, shape: Shape, dtype: str, events: list[TraceEvent]
+    example: Example, calls: _Calls, region: Region, shape: Shape, dtype: str, events: list[TraceEvent]
 ) -> Iterator[Result]:
     # The ops in one call of a graph form a chain. A loop around the calls does not make the chain longer.
-    around = [_around(example, region, event) for event in events]
+    around = [_around(example, calls, region, event) for event in events]
     loops = [event.place.repeats_inside(k) for event, k in zip(events, around, strict=True)]
     count = None if None in loops else sum(n or 0 for n in loops)
-    if region.divided and count is not None:
-        count = len(events)
     outside = len(example.trace.events[region.first].place.loops)
     repeated = any(
         e.name in CHEAP and e.place.traced is None and outside < k == len(e.place.loops)
@@ -155,18 +182,31 @@ def _chain_pattern(example: Example, events: list[TraceEvent]) -> str:
 _ADDED_TO = re.compile(r"\b(\w+)\s*(?:\+=|=(?!=).*\b\1\b)")
 
 
-def _around(example: Example, region: Region, event: TraceEvent) -> int:
+def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) -> int:
     """Return the number of loops around an event that repeat the timed work.
 
-    These loops run the event's graph, or wait for it, in each iteration.
+    These loops run the event's graph or its function, or wait for it, in each iteration.
     """
+    trace, loops = example.trace, event.place.loops
     graph = event.place.traced.graph if event.place.traced is not None else None
-    loops, outside = event.place.loops, len(example.trace.events[region.first].place.loops)
-    for call in example.trace.events[event.index : region.last] if graph is not None else ():
+    for call in trace.events[event.index : region.last] if graph is not None else ():
         if call.kind == "graph" and call.runs is graph:
             return len(call.place.loops)
-    waits = (e.place.loops for e in example.trace.inside(region) if e.kind == "sync")
-    return max((k for wait in waits for k in range(len(loops) + 1) if wait[:k] == loops[:k]), default=outside)
+    outside = loops_outside(trace, region)
+    waits = (e.place.loops for e in trace.inside(region) if e.kind == "sync")
+    around = [k for wait in waits for k in range(len(loops) + 1) if wait[:k] == loops[:k]]
+    if region.divided:
+        around += [
+            k
+            for k in range(len(loops) + 1)
+            if all(region.line <= loop.line <= region.last_line for loop in loops[outside:k])
+        ]
+    if event.place.traced is None:
+        if event.line in calls.inner:
+            around.append(len(loops) - calls.inner[event.line])
+        if len(loops) > outside and (event.name, outside, loops[outside].count) in calls.loops:
+            around.append(outside + 1)
+    return min(max((outside, *around)), len(loops))
 
 
 def detours(example: Example) -> Iterator[Result]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tuilab.documents.interpreter.trace import TraceEvent
+from tuilab.documents.interpreter.trace import Region, Trace, TraceEvent
 from tuilab.documents.interpreter.values import Graph, Tensor, Unknown, Value
 from tuilab.model.arms import Input, Mode
 from tuilab.model.parameters import Value as Setting
@@ -59,6 +59,25 @@ def placed(found: Found, event: TraceEvent) -> Found:
     else:
         found.eager = True
     return found
+
+
+def loops_outside(trace: Trace, region: Region) -> int:
+    """Return the number of loops around the work that a region times once: the loops around the region, and
+    the timer's own repetitions of its statement.
+    """
+    timer = region.via == "timeit" or (region.via == "magic" and region.repeats)
+    return len(trace.events[region.first].place.loops) + timer
+
+
+def repeats_in_unit(trace: Trace, event: TraceEvent, *, timers: bool = False) -> int | None:
+    """Return how many times loops run an event in the work that is timed once, or in the program if it is not
+    timed; None if unknown.
+
+    timers: only leave out the repetitions of timers such as `timeit`, and the loops around them.
+    """
+    around = [r for r in trace.regions if r.first < event.index < r.last]
+    outside = [loops_outside(trace, r) for r in around if not timers or r.via != "clock"]
+    return event.place.repeats_inside(max(outside, default=0))
 
 
 def reason(value: Value | None) -> str:

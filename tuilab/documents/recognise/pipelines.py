@@ -20,7 +20,7 @@ from tuilab.documents.interpreter.values import (
     Value,
     integer,
 )
-from tuilab.documents.recognise.found import Found, Gap, Result, reason
+from tuilab.documents.recognise.found import Found, Gap, Result, reason, repeats_in_unit
 from tuilab.model.parameters import Value as Setting
 
 _BRIGHTNESS = ("random_brightness", "adjust_brightness")
@@ -128,7 +128,8 @@ def _source(trace: Trace, source: Step, out: Pipeline) -> None:
             out.parameters["images"] = count
     elif source.name == "TFRecordDataset":
         out.parameters["source"] = "tfrecord"
-        counts = [e.place.repeats for e in trace.events if e.name == "tf.train.Example"]
+        written = (e for e in trace.events if e.name == "tf.train.Example")
+        counts = [repeats_in_unit(trace, e, timers=True) for e in written]
         if counts and counts[0] is not None:
             out.parameters["images"] = counts[0]
         else:

@@ -6,7 +6,15 @@ from tuilab.documents.example import Example, tensors_in
 from tuilab.documents.interpreter.names import item_bytes
 from tuilab.documents.interpreter.trace import WORK, TraceEvent
 from tuilab.documents.interpreter.values import NONE, OpaqueObject, Tensor, elements, integer
-from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
+from tuilab.documents.recognise.found import (
+    Found,
+    Gap,
+    Result,
+    loops_outside,
+    placed,
+    reason,
+    repeats_in_unit,
+)
 from tuilab.model.parameters import Value as Setting
 
 # Minimum size in bytes of a tensor that is meant to fill memory: normally, and in a `try` that catches memory
@@ -38,7 +46,7 @@ def allocations(example: Example) -> Iterator[Result]:
             if expected and not example.timed(event):
                 yield Gap(event.line, f"the size of {event.name}: {reason(made)}")
         elif size >= LARGE or (expected and size >= SMALLEST and not example.timed(event)):
-            repeats = event.place.repeats
+            repeats = repeats_in_unit(example.trace, event)
             if repeats is None:
                 yield Gap(event.line, f"the number of allocations by {event.name} is unknown")
                 continue
@@ -55,7 +63,7 @@ def copies(example: Example) -> Iterator[Result]:
             continue
         event = copied[0]
         size = size_of(event.result) if isinstance(event.result, Tensor) else None
-        count = event.place.repeats
+        count = event.place.repeats_inside(loops_outside(example.trace, region))
         if size is None or count is None:
             yield Gap(event.line, "the size or number of the copies is unknown")
             continue
