@@ -153,6 +153,35 @@ def test_a_sentence_that_states_nothing_is_not_a_claim(sentence):
     assert claims(sentence) == ()
 
 
+PRODUCT = "import tensorflow as tf\na = tf.random.normal(({0}, {0}))\ntf.matmul(a, a)"
+ADDS = (
+    "import timeit\nimport tensorflow as tf\na = tf.ones((10, 10))\n"
+    "def chain(a):\n    for _ in range(50):\n        a = a + 1.0\n    return a\n"
+    "timeit.timeit(lambda: chain(a), number=100)"
+)
+SLOWER = "tf.function is 10x slower than eager for a {} matmul: eager takes 50 ms, graph takes 500 ms."
+
+
+@pytest.mark.parametrize(
+    "first, sentence, second, owner",
+    [
+        (ADDS, SLOWER.format("2000x2000"), PRODUCT.format(2000), 2),
+        (PRODUCT.format(1000), SLOWER.format("2000 × 2000"), PRODUCT.format(2000), 2),
+        (PRODUCT.format(1000), SLOWER.format("1000x1000"), PRODUCT.format(2000), 1),
+        (ADDS, "A graph is 3x faster than eager for 50 additions.", PRODUCT.format(2000), 1),
+        (ADDS, "A graph is 3x faster than eager.", PRODUCT.format(2000), 1),
+        (ADDS, SLOWER.format("2000x2000"), "print(1)", None),
+        (PRODUCT.format(1000), SLOWER.format("2000x2000"), ADDS, None),
+    ],
+)
+def test_a_sentence_between_two_examples_belongs_to_the_one_that_it_names(first, sentence, second, owner):
+    text = f"```python\n{first}\n```\n\n{sentence}\n\n```python\n{second}\n```\n"
+    report = read(text.encode(), shipped(), name="x.md")
+    assert [p.source.example for p in report.presets if p.claims] == ([owner] if owner else [])
+    unmeasured = [claim.quoted for example in report.examples for claim in example.unmeasured]
+    assert unmeasured == ([] if owner else [sentence])
+
+
 def test_waiting_for_input_is_a_claim_on_training_only():
     sentence = "The GPU is starved by the slow pipeline."
     assert claims(sentence) == ()

@@ -103,6 +103,23 @@ def test_each_claim_of_an_article_has_the_line_of_its_sentence(tmp_path):
     assert [s.line for s in check.statements] == [11]
 
 
+async def test_a_claim_whose_example_is_not_measured_says_so(tmp_path):
+    article = tmp_path / "a.md"
+    code = "import tensorflow as tf\na = tf.ones((512, 512))\ntf.matmul(a, a)"
+    article.write_text(
+        f"```python\n{code}\n```\n\nThe CPU is faster than the GPU here.\n\n"
+        "The GPU is 3x faster than the CPU for a 4096x4096 matmul.\n"
+    )
+    check, presets = fact_check.article(article)
+    made, _ = lab(tmp_path, rounds=6)
+    async with made:
+        await Checker(made, check, presets).run()
+    near, other = check.statements
+    assert near.run and near.evidence != fact_check.UNMEASURED
+    assert (other.line, other.verdict, other.run) == (9, "untestable", "")
+    assert other.evidence == fact_check.UNMEASURED
+
+
 GRAPH = """# Graphs
 
 ```python

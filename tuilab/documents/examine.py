@@ -15,6 +15,7 @@ from tuilab.documents.interpreter.program import Code, read_program
 from tuilab.documents.interpreter.trace import Trace
 from tuilab.documents.judge import decide
 from tuilab.documents.presets import build
+from tuilab.documents.presets.claims import claims, divided
 from tuilab.documents.reading.dialect import Plain, plain
 from tuilab.documents.reading.document import Document
 from tuilab.documents.reading.parse import Parsed, parse
@@ -22,10 +23,11 @@ from tuilab.documents.reading.source import open_document
 from tuilab.documents.reading.undefined import IPYTHON, undefined
 from tuilab.documents.recognise import Gap, recognise
 from tuilab.documents.report import DocumentReport, ExampleReport, Unresolved
-from tuilab.documents.rules import check
+from tuilab.documents.rules import Finding, check
 from tuilab.documents.rules.suppress import ignored, ignored_everywhere
 from tuilab.documents.words import words
 from tuilab.model.api import ApiTable
+from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.preset import Preset
 from tuilab.model.sanitize import sanitize_line
@@ -174,8 +176,13 @@ def _read(
         example.installs = installs
         example.document_title = f"{document.title} {document.id} {within} {stem}"
     decide(found)
-    for example, part in zip(found, parsed, strict=True):
-        reports.append(_examine(document, example, part, validate, preview))
+    recognised = [recognise(example) for example in found]
+    said = divided(found, [workloads for workloads, _ in recognised])
+    for example, part, known, (own, others) in zip(found, parsed, recognised, said, strict=True):
+        findings = check(example, preview)
+        made = build.presets(document, example, known[0], findings, own if preview else ())
+        unmeasured = claims(others) if preview else ()
+        reports.append(_examine(example, part, validate, findings, made, known[1], unmeasured))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     broken = tuple(
         Unresolved(
@@ -284,12 +291,15 @@ def _why_unparsed(document: Document, parsed: list[Parsed]) -> str:
 
 
 def _examine(
-    document: Document, example: Example, parsed: Parsed, validate: Validate | None, preview: bool
+    example: Example,
+    parsed: Parsed,
+    validate: Validate | None,
+    findings: tuple[Finding, ...],
+    made: list[Preset],
+    gaps: list[Gap],
+    unmeasured: tuple[Claim, ...],
 ) -> ExampleReport:
     block = example.block
-    findings = check(example, preview)
-    found, gaps = recognise(example)
-    made = build.presets(document, example, found, findings, preview)
     good: list[Preset] = []
     for preset in made:
         refused = _refused(preset, validate)
@@ -304,6 +314,7 @@ def _examine(
         last_line=block.last_line,
         findings=findings,
         presets=tuple(good),
+        unmeasured=unmeasured,
         unresolved=_unresolved_parts(example, parsed, gaps),
     )
 

@@ -10,6 +10,7 @@ import msgspec
 from tuilab.documents.reading.document import Document
 from tuilab.documents.rules import Finding
 from tuilab.model.arms import ArmSelection
+from tuilab.model.claims import Claim
 from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 
@@ -38,6 +39,8 @@ class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
     """The findings, by line."""
     presets: tuple[Preset, ...] = ()
     """Presets whose parameters the workloads accept."""
+    unmeasured: tuple[Claim, ...] = ()
+    """Claims near the example about an op or shape that none of its presets measures."""
     unresolved: tuple[Unresolved, ...] = ()
     """Parts that were not understood, by line, without duplicates."""
 

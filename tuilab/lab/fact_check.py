@@ -164,9 +164,17 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
     """Return the claims and presets of a checked document; both are empty if it makes no claim."""
     found = [preset for preset in report.presets if preset.claims]
     prose = {number: sanitize_line(text, 20_000) for number, text in enumerate(report.lines, 1)}
-    return of_presets(report.document.title or report.document.id, found, prose), found
+    check = of_presets(report.document.title or report.document.id, found, prose)
+    for claim in dict.fromkeys(claim for example in report.examples for claim in example.unmeasured):
+        line = _quoting(prose, claim.quoted)
+        check.statements.append(
+            Statement(preset="", text=claim.text, line=line, verdict="untestable", evidence=UNMEASURED)
+        )
+    return check, found
 
 
+UNMEASURED = "No benchmark near this sentence has the op and shape that it names, so none decides it."
+"""The evidence of a claim that names another op or shape than the benchmarks near it."""
 CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
 """The kinds of claims that are recognized in an article's prose, as clauses for a message."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tuilab.documents.example import Example
-from tuilab.documents.presets.claims import claims
+from tuilab.documents.presets.claims import claims, fit
 from tuilab.documents.reading.document import Document
 from tuilab.documents.recognise import Found
 from tuilab.documents.rules import Finding
@@ -38,11 +38,11 @@ def presets(
     example: Example,
     found: Sequence[Found],
     findings: Sequence[Finding],
-    preview: bool = True,
+    said: Sequence[str] = (),
 ) -> list[Preset]:
     """Return a preset, named after the document, for each workload of an example.
 
-    preview: include the claims in the document's prose.
+    said: the sentences about the example, whose claims belong to the workloads that fit them best.
     """
     out: list[Preset] = []
     names: set[str] = set()
@@ -52,14 +52,19 @@ def presets(
         while name in names:
             name, number = f"{base}-{number}", number + 1
         names.add(name)
-        out.append(_preset(document, example, one, findings, name, preview))
+        own = [s for s in said if fit(s, one) == max(fit(s, each) for each in found)]
+        out.append(_preset(document, example, one, findings, name, claims(own, one.workload)))
     return out
 
 
 def _preset(
-    document: Document, example: Example, found: Found, findings: Sequence[Finding], name: str, preview: bool
+    document: Document,
+    example: Example,
+    found: Found,
+    findings: Sequence[Finding],
+    name: str,
+    stated: tuple[Claim, ...],
 ) -> Preset:
-    stated = claims(example, found.workload) if preview else ()
     lines = (min(found.lines | {found.line}), max(found.lines | {found.line}))
     heading = example.block.heading or document.title or document.id
     marks: dict[str, tuple[int, ...]] = {

@@ -1,10 +1,11 @@
 """Turns statements about speed in the prose near an example into claims of a preset, using text patterns."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tuilab.documents.example import Example
-from tuilab.documents.presets.comparison import compare, statements
+from tuilab.documents.presets.comparison import compare, numbers, statements
+from tuilab.documents.recognise import Found
 from tuilab.documents.rules.placement import sentences
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Condition, Faster, PhaseShare, WaitsForInput
@@ -42,20 +43,89 @@ _CALLED = {"CPU": "the CPU", "GPU": "the GPU", "XLA": "XLA", "eager": "eager exe
 _STARTS = re.compile(r"\s*(?:[-*+>|#]|\d+[.)]\s)")
 
 
-def claims(example: Example, workload: str) -> tuple[Claim, ...]:
-    """Return the claims about this workload in the prose near the example, each with its sentence."""
+# Words that name the op of a workload or variant.
+_NAMED = {
+    "matmul": re.compile(r"\bmatmuls?\b|\bmatrix[ -](?:multiplication|product)s?\b", _FLAGS),
+    "stft": re.compile(r"\bstfts?\b|\bspectrograms?\b", _FLAGS),
+    "elementwise": re.compile(r"\badditions?\b|\belement-?wise\b", _FLAGS),
+    "compression": re.compile(r"\b(?:de)?compress\w*", _FLAGS),
+}
+_SHAPE = re.compile(r"\b(\d[\d,]{0,20})(?:\s*[x×]\s*|\s+by\s+)(\d[\d,]{0,20})\b", _FLAGS)
+
+
+def divided(
+    examples: Sequence[Example], found: Sequence[Sequence[Found]]
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield, for each example, the sentences in its prose that its workloads can decide, and those that name
+    another op or shape.
+
+    Prose between two examples belongs to the one whose op and sizes it names; if it fits both equally, to
+    the one that it comments on or introduces.
+    """
+    out: list[tuple[list[str], list[str]]] = [([], []) for _ in examples]
+    for at, example in enumerate(examples):
+        for sentence, step in _near(example):
+            other = at + step
+            here = (
+                other
+                if 0 <= other < len(examples) and _best(sentence, found[other]) > _best(sentence, found[at])
+                else at
+            )
+            out[here][_is_of_others(sentence, found[here])].append(sentence)
+    yield from out
+
+
+def _best(sentence: str, found: Sequence[Found]) -> int:
+    return max((fit(sentence, one) for one in found), default=0)
+
+
+def fit(sentence: str, found: Found) -> int:
+    """Return how well a sentence fits a workload: 2 if it names the op, and 1 more if it names a size."""
+    named = any(_NAMED[name].search(sentence) for name in _names(found))
+    return 2 * named + bool(numbers(sentence) & _sizes(found))
+
+
+def _names(found: Found) -> set[str]:
+    names = {"matmul" if found.workload == "pingpong" else found.workload, *found.variants}
+    return names & _NAMED.keys()
+
+
+def _sizes(found: Found) -> set[int]:
+    given = [*found.parameters.values(), *(found.sweep.values if found.sweep is not None else ())]
+    return {value for value in given if type(value) is int and value > 1}
+
+
+def _is_of_others(sentence: str, found: Sequence[Found]) -> bool:
+    """Return True if the sentence names an op that is not among these workloads, or names its shape and none
+    of them has it.
+    """
+    named = {name for name, words in _NAMED.items() if words.search(sentence)}
+    same = [one for one in found if named & _names(one)]
+    if not named or not same:
+        return bool(named)
+    shapes = {int(side.replace(",", "")) for shape in _SHAPE.findall(sentence) for side in shape}
+    return bool(shapes) and not any(shapes & _sizes(one) for one in same)
+
+
+def claims(sentences: Sequence[str], workload: str = "") -> tuple[Claim, ...]:
+    """Return the claims about this workload in these sentences, each with its sentence. Without a workload,
+    return comparisons only.
+    """
     found: dict[str, Claim] = {}
-    for sentence in _near(example):
+    for sentence in sentences:
         for text, condition in _read(sentence, workload):
             quoted = sanitize_line(sentence, 400)
             found.setdefault(text, Claim(text=MARK + text, when=condition, quoted=quoted))
     return tuple(found.values())[:MOST_CLAIMS]
 
 
-def _near(example: Example) -> Iterator[str]:
+def _near(example: Example) -> Iterator[tuple[str, int]]:
+    """Yield the sentences near an example, each with the step to the example on its other side: 1 for those
+    after the code, -1 for those before it.
+    """
     after = [p for p in example.block.after if p.text.strip()][:AFTER]
     before = [p for p in example.block.before if p.text.strip()][-BEFORE:]
-    for near in (after, before):
+    for near, step in ((after, 1), (before, -1)):
         paragraphs: list[list[str]] = []
         last = -1
         for passage in near:
@@ -66,7 +136,8 @@ def _near(example: Example) -> Iterator[str]:
             paragraphs[-1][-1] = f"{paragraphs[-1][-1]} {passage.text.strip()}".strip()
             last = passage.line
         for paragraph in paragraphs:
-            yield from statements([sentence for text in paragraph for sentence in sentences(text)])
+            for said in statements([sentence for text in paragraph for sentence in sentences(text)]):
+                yield said, step
 
 
 def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition]]:

@@ -238,6 +238,15 @@ def _factor(text: str) -> float:
     return MARGIN if _WIDE.search(text) else 1.0
 
 
+def numbers(statement: str) -> set[int]:
+    """Return the whole numbers in a statement that are neither times nor factors, such as sizes."""
+    text = _FACTOR.sub("", _PARTS.sub("", _TOLERANCE.sub("", statement)))
+    return {int(word.replace(",", "")) for word in _WHOLE.findall(text)}
+
+
+_WHOLE = re.compile(r"(?<![\d.,])\d[\d,]{0,20}(?!\d|[.,]\d)")
+
+
 def statements(sentences: Sequence[str]) -> Iterator[str]:
     """Yield the sentences of a paragraph. Sentences that only together give two times and a factor are one
     statement.
