@@ -1,5 +1,6 @@
 """A run's state depends only on its events, so a replay gives the same state as the live run."""
 
+import pytest
 from msgspec.structs import replace
 
 from tests.made import GPU_GRAPH as GPU
@@ -64,6 +65,7 @@ def test_events_of_a_second_worker_extend_the_run():
     state = folded(first, *rest[:-1], again, more, rest[-1])
     assert state.workers == 2
     assert len(state.arms[CPU.id].cells[0].samples) == 3
+    assert state.elapsed_s == pytest.approx(0.2 + more.elapsed_s)
 
 
 def test_a_new_run_starts_with_an_empty_state():

@@ -90,6 +90,12 @@ def test_an_undecided_claim_does_not_count_against_a_guess():
     )
 
 
+def test_an_untestable_claim_does_not_count_as_measured():
+    demo = d.Demo([preset("t", "000", GPU_WINS)])
+    demo.tell(msgspec.structs.replace(run_result(), claims=(Verdict("c", "untestable", "no GPU"),)))
+    assert "0 claims measured on this machine" in d.summary(demo)[0]
+
+
 def test_the_shared_page_repeats_the_doubts_that_the_lab_shows():
     sure = Confidence(half_width=None, wanted=0.05, precise=False, reasons=(), badge="busy processors")
     demo = d.Demo([preset("t", "000", GPU_WINS)])

@@ -252,7 +252,7 @@ def unpack(data: bytes, timed_s: float) -> Rounds:
         canaries=_back("d", piece.canary, sum(_back("B", piece.sung, piece.count))),
         repeated=sum(_back("B", piece.repeated, piece.count)),
         timed_s=timed_s,
-        elapsed_s=elapsed[-1],
+        elapsed=elapsed,
     )
 
 

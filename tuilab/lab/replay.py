@@ -154,7 +154,7 @@ class Replay:
             if isinstance(found, Log):
                 receive(found)
             else:
-                self._elapsed_s = found.elapsed_s
+                self._elapsed_s = found.elapsed[-1]
                 take(found)
             for _, event in part.lines:
                 receive(event)

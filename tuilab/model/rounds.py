@@ -29,5 +29,5 @@ class Rounds:
     repeated: int
     timed_s: float
     """Total seconds inside timed blocks, from the start of the run to the end of these rounds."""
-    elapsed_s: float
-    """Seconds from the start of the first round to the end of the last."""
+    elapsed: "array[float]"
+    """For each round, the seconds from the start of its process's first round to its end."""

@@ -151,6 +151,8 @@ class RunState:
     repeated: int = 0
     timed_s: float = 0.0
     elapsed_s: float = 0.0
+    process_s: float = 0.0
+    """`elapsed_s` of the latest round, which begins at 0 in each process."""
     workers: int = 0
     flags: list[Caveat] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -259,7 +261,7 @@ class RunState:
         self.rounds += 1
         self.repeated += event.repeated
         self.timed_s += event.timed_s
-        self.elapsed_s = event.elapsed_s
+        self._elapse(event.elapsed_s)
         self.progress = None
         if event.canary_s is not None:
             self.canaries.append(event.canary_s)
@@ -284,10 +286,16 @@ class RunState:
             cell.latencies.extend(part.latencies)
         self.rounds += rounds.count
         self.repeated += rounds.repeated
-        self.timed_s, self.elapsed_s = rounds.timed_s, rounds.elapsed_s
+        self.timed_s = rounds.timed_s
+        for process_s in rounds.elapsed:
+            self._elapse(process_s)
         self.progress = None
         self.canaries.extend(rounds.canaries)
         self.version += rounds.count
+
+    def _elapse(self, process_s: float) -> None:
+        self.elapsed_s += process_s - (self.process_s if process_s >= self.process_s else 0.0)
+        self.process_s = process_s
 
     def _arm(self, state: ArmState, event: Event) -> None:
         if (point := getattr(event, "point", None)) is not None:

@@ -287,7 +287,8 @@ def summary(demo: Demo) -> tuple[str, str]:
         guessed = (" (you: right)" if each.right else " (you: not)") if each.scored else ""
         soft = f" {EMULATED}" * each.verdict.emulated
         rows.append(f"{VERDICTS[each.verdict.verdict].mark}{soft} {each.preset.title}{guessed}")
-    return f"{words}; {plural(len(outcomes), 'claim')} measured on this machine.", " · ".join(rows)
+    measured = sum(each.verdict.verdict != "untestable" for each in outcomes)
+    return f"{words}; {plural(measured, 'claim')} measured on this machine.", " · ".join(rows)
 
 
 def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
