@@ -484,7 +484,7 @@ async def test_the_whole_page_can_be_opened_and_exported(tmp_path: Path, made, m
     watched.play(made)
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
-        await press(pilot, app, "A")
+        await press(pilot, app, "A", "pagedown")
         assert "functions traced more than once" in text(app)
         await press(pilot, app, "escape", "e", "enter")
         await until(pilot, lambda: list(tmp_path.glob("tuilab-watch-*.md")))

@@ -4,11 +4,12 @@ import msgspec
 import pytest
 
 from tests.tui.watched import events, seen
-from tuilab.model.program import Bottleneck, Function, Hello, Steps, Traces, Window
-from tuilab.presentation.program import gain
+from tuilab.model.program import Bottleneck, Function, Hello, Steps, Traces, Tried, Window
+from tuilab.presentation.program import gain, saves
 from tuilab.program.findings import Beside, Case, findings
 from tuilab.program.fold import Process
-from tuilab.report.program import gained
+from tuilab.program.gains import at_most, expected_gain, limited_by_input, with_trial
+from tuilab.report.program import gained, measured
 
 
 def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
@@ -136,3 +137,74 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
         assert gained(each).endswith("×, part of input-bound")
     assert [gain(each, [first, *parts]) for each in (first, *parts)] == ["1.43×", "the same", "the same"]
     assert "the same" not in gain(parts[0], parts)  # the finding with the same gain is not in the list
+
+
+def eager_step(waits: float, stages: tuple[str, ...] = ("Root::Prefetch", "Root::Prefetch::Batch")) -> Case:
+    """Return a program whose step of 34 ms runs eagerly. Its smallest ops would be saved by a graph too."""
+    process, at = Process(), ("train.py", 14)
+    calls = tuple((at, 2.0 + n * 0.034, 2.034 + n * 0.034 - 0.034 * waits, False) for n in range(200))
+    waited = tuple((2.034 + n * 0.034 - 0.034 * waits, 0.034 * waits) for n in range(200))
+    process.apply(Hello(pid=7, parent=1, now=1.0))
+    process.apply(Steps(now=9.0, calls=calls, waits=waited, tapes=((*at, 200, False),)))
+    window, left = seen(), 0.034 * (1 - waits)
+    window.steps = [
+        {"waiting for input": 0.034 * waits, "python": 0.96 * left, "compute on CPU": share * left}
+        for share in (0.01, 0.04, 0.07) * 4
+    ]
+    window.stages = dict.fromkeys(stages, 0.034)
+    window.ops.clear()
+    process.windows.append((Window(start=2.0, end=3.0, steps=12), window))
+    return Case(process, {}, Beside(), 10.0)
+
+
+def of_eager_step(case: Case) -> Bottleneck:
+    (of,) = (each for each in findings(case) if each.code == "eager-step")
+    return of
+
+
+def test_a_faster_step_may_only_wait_longer_for_its_input() -> None:
+    of = of_eager_step(eager_step(0.5))
+    most = at_most(of)
+    assert of.if_input_keeps_up and expected_gain(of) is None
+    assert most is not None and most.step is not None and 1.8 < most.step <= 2.0
+    assert gain(of, []) == f"{most.step:.2f}×"
+    assert "about" not in gained(of) and gained(of).startswith("saves up to ")
+    assert gained(of).endswith(f"the step by up to {most.step:.2f}×, if the input keeps up")
+    assert saves(of).startswith("≤ ") and of.remedy.startswith("make the input faster first (input-bound), ")
+
+
+def test_a_negligible_wait_keeps_the_estimate() -> None:
+    of = of_eager_step(eager_step(0.04))
+    assert not of.if_input_keeps_up and expected_gain(of)
+    assert gained(of).startswith("saves about ") and "input" not in gained(of) + of.remedy
+
+
+def test_a_pipeline_that_prepares_nothing_during_the_step_keeps_the_estimate_but_not_its_wait() -> None:
+    of = of_eager_step(eager_step(0.5, ("Root::Batch", "Root::Batch::Generator")))
+    most = at_most(of)
+    assert not of.if_input_keeps_up and gained(of).startswith("saves about ")
+    assert most is not None and most.step is not None and most.step <= 2.0
+
+
+def test_a_saving_beyond_the_wait_is_reduced_for_the_step_and_the_program() -> None:
+    """A finding claims 80% of a step that waits half of the time; the steps take all of the program."""
+    claimed = Bottleneck(
+        code="read-each-step", message="", share=0.8, gain_at_most=5.0, gain_ci95=(4.0, 100.0),
+        program_share=0.8, saves_s=8.0,
+    )  # fmt: skip
+    of = limited_by_input(claimed, 0.5, ahead=False)
+    assert (of.share, of.gain_at_most, of.gain_ci95) == (0.5, 2.0, (2.0, 2.0))
+    assert (of.program_share, of.saves_s) == (pytest.approx(0.5), pytest.approx(5.0))
+    waiting = msgspec.structs.replace(claimed, code="input-bound")
+    assert limited_by_input(waiting, 0.5, ahead=True) == waiting
+
+
+def test_a_trial_promises_the_program_nothing_if_the_input_may_set_the_pace() -> None:
+    of = of_eager_step(eager_step(0.5))
+    tried = with_trial(of, Tried(step=1.84, said="the step as a graph"), 10.0)
+    assert tried.tried is not None and tried.tried.if_input_keeps_up
+    assert measured(tried.tried).startswith("measured: 1.84× for the step, at most 1.")
+    assert "for the program, and none if the input sets the pace: the step as" in measured(tried.tried)
+    assert gained(tried).startswith("saves up to ")
+    slower = with_trial(of, Tried(step=0.8, said=""), 10.0).tried
+    assert slower is not None and not slower.if_input_keeps_up

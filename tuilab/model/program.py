@@ -339,6 +339,8 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """Speedup of the program so far, as a factor, computed from the steps' share of the program's time and
     from `compile_s`.
     """
+    if_input_keeps_up: bool = False
+    """True if `program` is a maximum, because the faster step may only wait longer for input."""
     doubts: tuple[str, ...] = ()
     """Reasons to doubt the speedup, such as `busy host`."""
     said: str = ""
@@ -363,7 +365,11 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     program_share: float | None = None
     """Share of the program's wall time."""
     saves_s: float | None = None
-    """Estimated seconds that the fix saves."""
+    """Estimated seconds that the fix saves; their maximum if `if_input_keeps_up`."""
+    if_input_keeps_up: bool = False
+    """True if the faster step may only wait longer for input, so that the fix may save nothing before the
+    input becomes faster.
+    """
     first: tuple[str, ...] = ()
     """Changes that this advice requires first."""
     preset: str = ""

@@ -120,8 +120,12 @@ def beside(preset: str) -> str:
 
 
 def saves(finding: Bottleneck) -> str:
-    """Return the program time that the fix saves, such as `3.20 s`; `–` if unknown."""
-    return seconds(finding.saves_s, finding.saves_s / 50) if finding.saves_s is not None else "–"
+    """Return the program time that the fix saves, such as `3.20 s`, or `≤ 3.20 s` if the input may set the
+    pace; `–` if unknown.
+    """
+    if finding.saves_s is None:
+        return "–"
+    return "≤ " * finding.if_input_keeps_up + seconds(finding.saves_s, finding.saves_s / 50)
 
 
 def program_share(finding: Bottleneck) -> str:

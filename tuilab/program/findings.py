@@ -13,6 +13,8 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Literal
 
+from msgspec.structs import replace
+
 from tuilab.analysis.words import listed, percent
 from tuilab.model.ops import PYTHON
 from tuilab.model.program import AccountKind, Bottleneck, Code, Facts, Hello, Stage
@@ -32,7 +34,7 @@ from tuilab.program.fold import (
     share_interval,
     total_seconds,
 )
-from tuilab.program.gains import factor
+from tuilab.program.gains import factor, limited_by_input
 from tuilab.program.graph import Op, ops_of, reason_of
 from tuilab.program.sites import (
     METHODS,
@@ -50,6 +52,8 @@ WAITING = 0.15
 FULL = 0.8
 """A program that uses at least this share of its processors is assumed to need them all."""
 LEAST_BESIDE = 0.005
+AHEAD = ("Prefetch", "Parallel", "MapAndBatch", "MultiDevice")
+"""Prefixes of the iterators whose own threads prepare elements in advance."""
 MANY_TRACES, RETRACING = 4, 0.05
 """Minimum number of traces, and minimum share of the program's time for the traces after the first two,
 before a function is reported as retraced.
@@ -119,7 +123,16 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
         # are more precise.
         for each in look(case):
             found.setdefault(each.key, each)
-    order = sorted(found.values(), key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
+    waits, ahead = _waited(case)[0], _prepared_ahead(case)
+    limited = [limited_by_input(each, waits, ahead=ahead) for each in found.values()]
+    if any(each.code == "input-bound" for each in limited):
+        limited = [
+            replace(each, remedy=f"make the input faster first (input-bound), then {each.remedy}")
+            if each.if_input_keeps_up and each.remedy
+            else each
+            for each in limited
+        ]
+    order = sorted(limited, key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
     return tuple(
         each
         for first in order
@@ -336,6 +349,22 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
     return (gaps.waiting / gaps.total if gaps.total else 0.0), None
 
 
+def _prepared_ahead(case: Case) -> bool:
+    """Return whether the pipeline may prepare batches during a step: True unless the profile's iterators
+    show that it does not.
+    """
+    of = case.of
+    if of.iterators and of.iterators >= of.steps.n / 2:
+        return False  # each pipeline serves one or two steps
+    ran = iterators(of)
+    return not ran or bool(of.makers) or any(part.startswith(AHEAD) for part in ran)
+
+
+def iterators(of: Process) -> set[str]:
+    """Return the kinds of iterators in the profile. TensorFlow may add a prefetch of its own."""
+    return {part for _, seen in of.profiled for path in seen.stages for part in path.split("::")}
+
+
 def crowded(of: Process, kind: str = "") -> float:
     """Return the maximum share of a step that a concurrent pipeline takes by using the step's processors.
 
@@ -485,7 +514,7 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
     Preparing the batch during the step saves at most the shorter of the two times.
     """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
-    ran = {part for _, seen in case.of.profiled for path in seen.stages for part in path.split("::")}
+    ran = iterators(case.of)
     own = next((stage for stage in chain if stage.own), None)
     if not ran or own is None or any(part.startswith("Prefetch") for part in ran):
         return

@@ -19,6 +19,37 @@ def factor(share: float) -> float:
     return 1 / (1 - min(share, LARGEST))
 
 
+def limited_by_input(finding: Bottleneck, waits: float, *, ahead: bool) -> Bottleneck:
+    """Return the finding with the limits that the wait for input sets.
+
+    waits: share of a step spent waiting for input. ahead: whether the pipeline may prepare batches during a
+    step. If it may, a faster step may only wait longer, so the fix may save nothing. In either case, a fix
+    that does not concern the input leaves the wait as it is.
+    """
+    if finding.code in SAVES_WAITING or (finding.share is None and finding.code in BETWEEN_PIPELINES):
+        return finding
+    if ahead and waits >= NEGLIGIBLE and (finding.gain_at_most or 0.0) > 1:
+        finding = replace(finding, if_input_keeps_up=True)
+    if finding.share is None or not finding.gain_at_most or not waits or finding.code in OF_THE_PROGRAM:
+        return finding
+    left = max(0.0, 1 - waits)
+    most, ends = factor(left), finding.gain_ci95
+    of = min(1.0, left / share_of(finding.gain_at_most)) if finding.gain_at_most > 1 else 1.0
+    return replace(
+        finding,
+        share=min(finding.share, left),
+        gain_at_most=min(finding.gain_at_most, most),
+        gain_ci95=(min(ends[0], most), min(ends[1], most)) if ends else None,
+        program_share=finding.program_share * of if finding.program_share is not None else None,
+        saves_s=finding.saves_s * of if finding.saves_s is not None else None,
+    )
+
+
+def share_of(gain: float) -> float:
+    """Return the share of the time that a speedup saves."""
+    return 1 - 1 / gain
+
+
 def at_most(finding: Bottleneck) -> AtMost | None:
     """Return the maximum speedup from fixing a finding; None if no bound is known.
 
@@ -43,17 +74,22 @@ def expected_gain(finding: Bottleneck) -> float | None:
     """Return the program's speedup if the fix saves all of the finding's time; None if unknown, if a trial
     has measured the change, or if the change might not help.
     """
-    if finding.saves_s is None or finding.tried or not finding.program_share or finding.code in UNCERTAIN:
+    if finding.saves_s is None or finding.tried or not finding.program_share or not is_certain(finding):
         return None
     return factor(finding.program_share)
+
+
+def is_certain(finding: Bottleneck) -> bool:
+    """Return True if the fix helps for sure, so that its saving is an estimate and not only a maximum."""
+    return finding.code not in UNCERTAIN and not finding.if_input_keeps_up
 
 
 def of_program(finding: Bottleneck, step: float) -> float | None:
     """Return the program's speedup if its steps run `step` times as fast; None if unknown."""
     if finding.program_share is None or not finding.gain_at_most or finding.gain_at_most <= 1:
         return None
-    in_steps = min(1.0, finding.program_share / (1 - 1 / finding.gain_at_most))
-    return factor(in_steps * (1 - 1 / step))
+    in_steps = min(1.0, finding.program_share / share_of(finding.gain_at_most))
+    return factor(in_steps * share_of(step))
 
 
 def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bottleneck:
@@ -67,9 +103,10 @@ def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bot
         return replace(finding, tried=tried)
     program = of_program(finding, tried.step)
     if program is None or lasted_s <= 0:
-        return replace(finding, tried=replace(tried, program=None))
+        return replace(finding, tried=replace(tried, program=None, if_input_keeps_up=False))
     left_s = lasted_s / program + (tried.compile_s or 0.0)
-    tried, most = replace(tried, program=lasted_s / left_s), at_most(finding)
+    program, most = lasted_s / left_s, at_most(finding)
+    tried = replace(tried, program=program, if_input_keeps_up=finding.if_input_keeps_up and program > 1)
     if most is not None and most.step is not None and most.step < (tried.step or 0.0):
         finding = replace(finding, gain_at_most=None, gain_ci95=None)
     return replace(finding, tried=tried, saves_s=max(0.0, lasted_s - left_s))
@@ -85,6 +122,12 @@ def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
     return 1 / (waits + (python + (1 - waits - python) * ratio) / steps)
 
 
+NEGLIGIBLE = 0.05
+"""Minimum share of a step that waits for input before the input may set the program's pace."""
+SAVES_WAITING = frozenset(("input-bound", "python-in-map", "serial-map", "no-prefetch"))
+"""Findings whose fix shortens the wait for input."""
+BETWEEN_PIPELINES = frozenset(("between-steps", "rebuilt", "saving"))
+"""Findings about the program's time outside its steps, in which no pipeline runs."""
 OUTSIDE = ("waiting for input", "python")
 LARGEST = 0.99
 """Maximum share of the time that a fix can save. Some time always remains."""

@@ -21,7 +21,7 @@ from tuilab.model.program import (
 )
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
-from tuilab.program.gains import UNCERTAIN, AtMost, at_most, expected_gain
+from tuilab.program.gains import AtMost, at_most, expected_gain, is_certain
 from tuilab.program.page import died
 from tuilab.report.web_page import web_page
 
@@ -205,14 +205,18 @@ def gained(finding: Bottleneck) -> str:
     """Return `saves about 3.20 s and speeds up the program by at most 1.1×, the step by at most 21.5×`.
 
     If the program's maximum speedup is larger than the saved seconds alone would give, the text names both.
+    If the input may set the pace, the text names only maxima: `speeds up the program by up to 1.6×, if the
+    input keeps up`.
     """
+    limit = "up to" if finding.if_input_keeps_up else "at most"
     most, lines = at_most(finding) or AtMost(), []
     if finding.gain_at_most is None and finding.tried is None:
         return ""
     if finding.saves_s is not None:
-        about = "at most" if finding.code in UNCERTAIN and finding.tried is None else "about"
+        sure = is_certain(finding) or (finding.tried is not None and not finding.if_input_keeps_up)
+        about = "about" if sure else limit
         lines.append(f"saves {about} {seconds(finding.saves_s, finding.saves_s / 50)}")
-    program = f"at most {times(most.program)}" if most.program else ""
+    program = f"{limit} {times(most.program)}" if most.program else ""
     expected = expected_gain(finding)
     if expected is not None and most.program is not None and most.program > CLEARLY * expected:
         program = f"about {times(expected)} and {program}"
@@ -220,15 +224,14 @@ def gained(finding: Bottleneck) -> str:
     if most.step:
         bound = finding.gain_at_most or most.step
         expected_step = (
-            f"about {times(bound)} and "
-            if most.step > CLEARLY * bound and finding.code not in UNCERTAIN
-            else ""
+            f"about {times(bound)} and " if most.step > CLEARLY * bound and is_certain(finding) else ""
         )
-        gains += [f"the step by {expected_step}at most {times(most.step)}"]
+        gains += [f"the step by {expected_step}{limit} {times(most.step)}"]
     if gains:
         lines.append(f"speeds up {', '.join(gains)}")
     part = f", part of {finding.part_of}" if finding.part_of else ""
-    return f"{' and '.join(lines)}{part}"
+    keeps_up = ", if the input keeps up" if lines and finding.if_input_keeps_up else ""
+    return f"{' and '.join(lines)}{part}{keeps_up}"
 
 
 def measured(tried: Tried) -> str:
@@ -237,7 +240,10 @@ def measured(tried: Tried) -> str:
         return tried.said
     ends = f" {interval(*tried.step_ci95, tried.step)}" if tried.step_ci95 else ""
     once = f" after {seconds(tried.compile_s, tried.compile_s / 50)} of compiling" if tried.compile_s else ""
-    program = f", {times(tried.program)} for the program" if tried.program else ""
+    program = f"{times(tried.program)} for the program" if tried.program else ""
+    if tried.if_input_keeps_up:
+        program = f"at most {program}, and none if the input sets the pace"
+    program = f", {program}" if program else ""
     doubts = f" ({', '.join(tried.doubts)})" if tried.doubts else ""
     return f"measured: {times(tried.step)}{ends}{doubts} for the step{once}{program}: {tried.said}"
 
