@@ -71,8 +71,8 @@ TENSORFLOW = {"emulated_gpu", "gpu_worker", "newcomer", "tf", "worker"}
 os.environ["TZ"] = "UTC"
 time.tzset()
 
-# Without this, programs that tests start would compile TensorFlow and Textual each time, taking 7 s of a
-# processor instead of 3 s. If the environment forbids bytecode next to the sources, it goes to the user's
+# Without this, programs that tests start would compile TensorFlow and Textual each time, which takes 7 s
+# of CPU time instead of 3 s. If the environment forbids bytecode next to the sources, it goes to the user's
 # cache.
 if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False

@@ -98,7 +98,7 @@ def large():
 
 
 def large_input_only():
-    """Run a kernel with a large input and a single number as result."""
+    """Run a kernel with a large input and a one-element result."""
     return lambda x: tf.math.digamma(x)[:1], (tf.ones((1_000_000,)).numpy(),)
 
 

@@ -221,7 +221,7 @@ def test_the_lines_of_the_readme_measure_and_print_the_answer(tmp_path):
 
 
 async def test_events_that_arrive_during_a_long_summary_are_not_lost(tmp_path):
-    """A thread computes the summary, so the figures must not change until it has finished."""
+    """Events wait while a thread computes the summary, so that its figures do not change, and are applied then."""
     made, _ = lab(tmp_path, rounds=3)
     async with made:
         await made.measure(SMALL, budget="quick")

@@ -100,7 +100,7 @@ class Declare(_Request, frozen=True, kw_only=True, tag="declare"):
 
 
 class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
-    """A question other than a run. `kind` names the handler; `body` is its struct as JSON."""
+    """A request other than a run. `kind` names the handler; `body` is its struct as JSON."""
 
     kind: str
     """The name of the handler."""

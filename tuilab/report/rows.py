@@ -190,7 +190,9 @@ MOST_OPS = 3
 
 
 def roof_lines(result: RunResult, details: bool = True) -> list[str]:
-    """Explain the signs of the table of roofs. With `details`, name each roof that an arm raised, too."""
+    """Return lines that explain the symbols in the table of roofs. With `details`, also name each roof that
+    an arm has exceeded.
+    """
     roofs = [arm.roof for arm in result.arms if arm.roof is not None]
     lines = []
     if names := list(dict.fromkeys(name for roof in roofs for name in roof.uncounted)):

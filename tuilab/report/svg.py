@@ -87,7 +87,7 @@ class _Picture:
         return "".join(parts)
 
     def series(self, one: Series, number: int) -> str:
-        """Return a line with markers, error bars and label; for a long series, the extremes in order."""
+        """Return a line with markers, error bars and a label. A long series is thinned to its extremes."""
         hue, again = HUES[number % len(HUES)], number // len(HUES)
         marker = MARKERS[(number + again) % len(MARKERS)]  # a color repeats only after all others were used
         (xs, ys), _ = Thinned(one.x, one.y).points(MOST_POINTS // 4)

@@ -113,8 +113,8 @@ class Supervisor:
         self._fresh = 0
         """The worker's memory when it became ready, in bytes."""
         self._foreseen = forks
-        # ssh does not pass this environment variable on. A remote worker confines itself if a request
-        # requires it.
+        # ssh does not forward the variable that confines a worker at its start. A remote worker confines
+        # itself when a request requires it.
         self._confines = command is None or env is not None
         self._held = ""
         self._opens = scope

@@ -137,7 +137,7 @@ class LabApp(LastingApp):
             self.push_screen(WatchScreen(self.watching))
 
     def action_ask_path(self) -> None:
-        """Ask for a path over the open screen at once, and open it in the lab when the lab has started."""
+        """Ask for a path, on top of the current screen. Once the lab has started, open the path there."""
         from tuilab.tui.parts.opening import path_question
 
         def typed(words: str | None) -> None:

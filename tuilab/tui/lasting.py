@@ -63,7 +63,7 @@ NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 (ECMA-48, 5.6 and 8.3.117). The parser would treat each of their characters as a typed character.
 """
 OPENING = re.compile(rb"[^\x1bA-Za-z/\r]*[A-Za-z/\r]")
-"""Matches input up to the first key that may open an input."""
+"""Matches typed bytes up to the first key that may open a text field."""
 ENTER = re.compile(rb"[^\x1b\r]*\r")
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
 """Matches the possible start of a sequence in `NO_KEYS`. Such input is held back until the rest arrives."""

@@ -277,7 +277,7 @@ def _added(op: Any, given: Sequence[_Sources]) -> _Sources:
 
 
 def _column(op: Any, index: int) -> int | None:
-    """Return the single column of the last axis that an op takes out; None for other slices."""
+    """Return the column of the last axis that an op selects; None if it does not select exactly one."""
     rank = op.inputs[0].shape.rank
     if not rank or rank < 2:
         return None

@@ -29,8 +29,8 @@ def matmuls(example: Example) -> Iterator[Result]:
             yield result
 
 
-# Without a clock and a device scope, a matrix product with fewer multiplications than this only shows the
-# syntax. The first limit is for notebooks, the second for other documents.
+# If a matrix product is neither timed nor in a device scope and has fewer multiplications than this, it only
+# demonstrates the syntax. The first limit is for notebooks, the second for other documents.
 _TOY, _SMALLEST = 128**3, 8**3
 
 
