@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tuilab.analysis.words import percent
 from tuilab.lab import trial
 from tuilab.model.program import (
     STEPS_AT_ONCE,
@@ -20,6 +21,7 @@ from tuilab.model.program import (
     StepTimes,
     Tried,
 )
+from tuilab.presentation.program import program_share
 from tuilab.program.advice import TABLE
 from tuilab.program.gains import at_most, gain_of_step, of_program, with_trial
 from tuilab.report.program import gained, measured, page_text
@@ -165,6 +167,14 @@ def test_no_maximum_is_shown_with_a_trial_that_exceeds_it() -> None:
 def test_a_busy_host_is_named_beside_the_measured_ratio() -> None:
     said = measured(Tried(step=1.7, step_ci95=(1.6, 1.8), doubts=("busy host",), said="the step under XLA"))
     assert said == "measured: 1.70× [1.60 1.80] (busy host) for the step: the step under XLA"
+
+
+def test_a_measured_saving_is_not_larger_than_the_shown_share_of_the_program() -> None:
+    """A change may save more of the program than the profiler had assigned to its finding."""
+    of = with_trial(found(), Tried(step=40.0, said="the step in float32"), 10.0)
+    assert of.saves_s is not None and of.program_share is not None and of.saves_s > of.program_share * 10.0
+    assert program_share(of) == percent(of.saves_s / 10.0)
+    assert "the step by about" not in gained(of)
 
 
 async def test_a_trial_keeps_the_doubts_of_both_runs(monkeypatch: pytest.MonkeyPatch) -> None:

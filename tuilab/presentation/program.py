@@ -12,7 +12,7 @@ from tuilab.model.quantity import plural, rough, seconds
 from tuilab.presentation.answer import Said
 from tuilab.presentation.status import Status
 from tuilab.program import account
-from tuilab.program.gains import at_most
+from tuilab.program.gains import at_most, share_of
 from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
 from tuilab.report.program import gained, headline, measured, step_kind, step_time, watching_cost
@@ -130,7 +130,10 @@ def saves(finding: Bottleneck) -> str:
 
 def program_share(finding: Bottleneck) -> str:
     """Return the finding's share of the program's time, such as `9%`; `–` if unknown."""
-    return percent(finding.program_share) if finding.program_share is not None else "–"
+    if finding.program_share is None:
+        return "–"
+    measured = finding.tried.program if finding.tried is not None and finding.tried.program else 1.0
+    return percent(max(finding.program_share, share_of(measured)))
 
 
 def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:

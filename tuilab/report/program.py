@@ -223,9 +223,8 @@ def gained(finding: Bottleneck) -> str:
     gains = [f"the program by {program}"] if program else []
     if most.step:
         bound = finding.gain_at_most or most.step
-        expected_step = (
-            f"about {times(bound)} and " if most.step > CLEARLY * bound and is_certain(finding) else ""
-        )
+        known = is_certain(finding) and finding.tried is None
+        expected_step = f"about {times(bound)} and " if known and most.step > CLEARLY * bound else ""
         gains += [f"the step by {expected_step}{limit} {times(most.step)}"]
     if gains:
         lines.append(f"speeds up {', '.join(gains)}")
