@@ -12,7 +12,6 @@ import pytest
 from tuilab.analysis.words import percent
 from tuilab.lab import trial
 from tuilab.model.program import (
-    STEPS_AT_ONCE,
     Bottleneck,
     Code,
     Page,
@@ -21,6 +20,7 @@ from tuilab.model.program import (
     StepTimes,
     Tried,
 )
+from tuilab.model.scenario import STEPS_AT_ONCE
 from tuilab.presentation.program import program_share
 from tuilab.program.advice import TABLE
 from tuilab.program.gains import at_most, gain_of_step, of_program, with_trial

@@ -16,9 +16,10 @@ import msgspec
 
 from tuilab import guest
 from tuilab.analysis.words import percent
-from tuilab.model.program import STEPS_AT_ONCE, Bottleneck, Code, Page, Tried
+from tuilab.model.program import Bottleneck, Code, Page, Tried
 from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
+from tuilab.model.scenario import STEPS_AT_ONCE
 from tuilab.program.gains import gain_of_step
 
 

@@ -24,8 +24,6 @@ AccountKind = Literal[
 ]  # fmt: skip
 Key = int | tuple[str, int]
 """Identifies a called function: the number of a tf.function, or the line of a gradient tape."""
-STEPS_AT_ONCE = 32
-"""Number of steps per call that `tuilab watch` advises for small batches, and tries on a captured step."""
 PREFIX = "w"
 """Prefix of a watched program's id. A run's id is hexadecimal, so the two kinds of id never clash."""
 

@@ -143,6 +143,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         )
 
 
+STEPS_AT_ONCE = 32
+"""Number of steps per call that `tuilab watch` advises for small batches, and tries on a captured step."""
 IMPORT_S = 4.0
 """Estimated import time in a fresh worker, until one has been measured on this machine."""
 AROUND_S = 1.0

@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from tuilab.analysis.words import listed
 from tuilab.model.ops import ITERATORS, NOT_IN_XLA, PYTHON
-from tuilab.model.program import STEPS_AT_ONCE
+from tuilab.model.scenario import STEPS_AT_ONCE
 from tuilab.program import source
 from tuilab.program.case import Case
 from tuilab.program.effects import Effect, effects, effects_of

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from tuilab.captured import AS_CALLED, MANIFEST, SIGNATURE, repeat
 from tuilab.model.files import write_bytes, write_text
-from tuilab.model.program import STEPS_AT_ONCE
+from tuilab.model.scenario import STEPS_AT_ONCE
 
 Change = Literal["xla", "graph", "float32", "mixed", "many"]
 

@@ -89,7 +89,7 @@ def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, floa
     measured = slope · true + constant; divided by `true`, this is a line in 1 / true. The constant is the
     interpreter's overhead around each spin: 2% of the shortest spin, and not an error of the clock.
     """
-    # Fit the line here, because `statistics.linear_regression` needs Python 3.10.
+    # The standard library fits lines only from Python 3.10 on.
     x, y = [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]
     middle, height = statistics.fmean(x), statistics.fmean(y)
     rise = math.fsum((a - middle) * (b - height) for a, b in zip(x, y, strict=True))
