@@ -10,7 +10,7 @@ from tuilab.cli.options import columns
 from tuilab.documents import DocumentReport
 from tuilab.documents.checker.files import FileResult
 from tuilab.lab import Lab
-from tuilab.lab.proof import ALIKE, MEASURED_WITH, Proven, proofs, prove
+from tuilab.lab.proof import ALIKE, MEASURED_WITH, PATTERNS, Proven, proofs, prove
 from tuilab.model.quantity import significant, time_unit
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BudgetName
@@ -73,6 +73,6 @@ def _ratio(shown: Proven) -> str:
         return "the same"
     word = "large" if shown.said_s > shown.true_s else "small"
     ends = shown.factor_ci95
-    why = "one call, no interval" if "first" in shown.compared else "no interval"
+    why = "one call, no interval" if PATTERNS.get(shown.code) in ("first call", "start") else "no interval"
     span = f"[{ends[0]:.3g} {ends[1]:.3g}]" if ends else f"({why})"
     return f"{shown.factor:.3g}× too {word} {span}" if shown.factor > ALIKE else f"correct here {span}"

@@ -150,9 +150,10 @@ class RunState:
     """Points for which the latest process has reported something."""
     repeated: int = 0
     timed_s: float = 0.0
-    elapsed_s: float = 0.0
+    ended_s: float = 0.0
+    """Seconds that the rounds of ended processes took."""
     process_s: float = 0.0
-    """`elapsed_s` of the latest round, which begins at 0 in each process."""
+    """Seconds that the rounds of the latest process have taken."""
     workers: int = 0
     flags: list[Caveat] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -166,6 +167,11 @@ class RunState:
     @property
     def running(self) -> bool:
         return bool(self.run) and self.status is None
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds that the rounds of all processes have taken."""
+        return self.ended_s + self.process_s
 
     def apply(self, event: Event) -> bool:
         """Fold in `event`; return False if the event belongs to another run."""
@@ -294,7 +300,8 @@ class RunState:
         self.version += rounds.count
 
     def _elapse(self, process_s: float) -> None:
-        self.elapsed_s += process_s - (self.process_s if process_s >= self.process_s else 0.0)
+        if process_s < self.process_s:  # each process counts from 0
+            self.ended_s += self.process_s
         self.process_s = process_s
 
     def _arm(self, state: ArmState, event: Event) -> None:
