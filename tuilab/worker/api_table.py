@@ -13,7 +13,7 @@ from tuilab.worker.context import Context
 
 # Namespaces that only repeat others: list their names, but not their contents.
 LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops", "keras.src")
-# Each class here inherits hundreds of methods, which nobody calls under these names.
+# Classes in these namespaces inherit hundreds of methods that nobody calls under these names.
 WITHOUT_METHODS = ("tf.keras.layers.", "keras.layers.", "tf.compat.v1.")
 OPS = (
     "MatMul",
@@ -42,9 +42,7 @@ def answer(context: Context, body: bytes) -> Iterator[ApiTable]:
 
 
 def make(tf: Any) -> ApiTable:
-    """Return the public names of TensorFlow and Keras, found without calling anything. Takes about a
-    second.
-    """
+    """Return the public names of TensorFlow and Keras without calling any of them. Takes about a second."""
     names: set[str] = set()
     signatures: dict[str, Signature] = {}
     import keras
@@ -71,7 +69,7 @@ def make(tf: Any) -> ApiTable:
 
 
 def _walk(module: Any, prefix: str, above: frozenset[int]) -> Iterator[tuple[str, Any]]:
-    """Yield the name and object of every public attribute below a module. Skips circular references."""
+    """Yield the name and value of each public attribute of a module and its submodules."""
     above = above | {id(module)}
     # If a lazily loaded module raises because its dependency is missing, users cannot reach it either.
     try:
@@ -102,9 +100,8 @@ def _is_public(module: ModuleType) -> bool:
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
-    """Yield a class's public attributes, including inherited ones.
-
-    Skips attributes of built-in classes, which depend on the Python version.
+    """Yield the class's public attributes, except those of built-in classes, which depend on the Python
+    version.
     """
     for word in dir(kind):
         owner = next((c for c in kind.__mro__ if word in vars(c)), kind)
@@ -148,7 +145,6 @@ def _modules(package: Path) -> Iterator[str]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    """Parse a package's `__init__.py` and yield the names that it imports or binds."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -161,7 +157,6 @@ def _imported(file: Path) -> Iterator[str]:
 
 
 def _renames(names: set[str]) -> dict[str, str]:
-    """Return TensorFlow's map from old to new names, limited to new names that exist."""
     from tensorflow.tools.compatibility import all_renames_v2
 
     return {
@@ -172,7 +167,6 @@ def _renames(names: set[str]) -> dict[str, str]:
 
 
 def _argument_renames() -> dict[str, dict[str, str]]:
-    """Return the renamed keyword arguments by function, from TensorFlow's upgrade tool."""
     from tensorflow.tools.compatibility import tf_upgrade_v2
 
     renames = tf_upgrade_v2.TFAPIChangeSpec("").function_keyword_renames
@@ -184,7 +178,6 @@ def _argument_renames() -> dict[str, dict[str, str]]:
 
 
 def _gpu_dtypes() -> dict[str, tuple[str, ...]]:
-    """Return the dtypes that have a GPU kernel, by op, from the kernel registry."""
     from tensorflow.python.framework import dtypes, kernels
 
     found: dict[str, tuple[str, ...]] = {}

@@ -1,5 +1,4 @@
-"""The arguments of a user's function: finds their shapes and builds a call with arrays of these shapes.
-
+"""Finds the shapes of a user function's arguments, and builds calls with arrays of these shapes.
 Shapes come from `--input`, an `input_signature`, a `tf.TensorSpec` annotation or a docstring example.
 """
 
@@ -27,13 +26,13 @@ USUAL = {BATCH: 32, "height": 224, "width": 224}
 USUAL_SIZE = 64
 """Initial size of a dimension that has no fixed size."""
 TRIES = 8
-"""Maximum number of trial calls that search for the upper limit of integer inputs."""
+"""Maximum number of calls that search for the largest valid integer input."""
 
 
 class ShapesNeededError(InputError):
-    """Raised if a function has arguments of unknown shape; `lacking` names them.
-
-    trace: traces the function with given shapes of these arguments. known: the shapes of the other arguments.
+    """Raised if a function has arguments of unknown shape.
+    trace: traces the function with given shapes of the arguments in `lacking`. known: the shapes of the other
+    arguments.
     """
 
     def __init__(self, name: str, lacking: Sequence[str], trace: Trace, known: Sequence[str] = ()) -> None:
@@ -42,7 +41,7 @@ class ShapesNeededError(InputError):
         super().__init__(name, lacking, "shapes", self.text(()))
 
     def text(self, suggested: Sequence[str]) -> str:
-        """Return the message. suggested: a shape for each of the arguments; () if none is known to fit."""
+        """Return the message, with the suggested shapes of the arguments in `lacking` if there are any."""
         have = "has" if len(self.lacking) == 1 else "have"
         pairs = zip(self.lacking, suggested, strict=False)
         given = " ".join(f"--input {name}={shape}" for name, shape in pairs)
@@ -79,9 +78,7 @@ def signature(function: Any, name: str) -> inspect.Signature:
 
 
 def annotations(function: Any) -> Mapping[str, Any]:
-    """Return the annotation of each parameter. Raises InputError if an annotation uses a name that the file
-    does not define.
-    """
+    """Return the annotation of each parameter. Raises InputError for an annotation with an undefined name."""
     try:
         return inspect.get_annotations(underlying(function), eval_str=True)
     except NameError as error:
@@ -92,7 +89,7 @@ def annotations(function: Any) -> Mapping[str, Any]:
 
 @dataclass
 class Arguments:
-    """The arguments of a call. `filled` replaces each Shape and Constant in args and kwargs."""
+    """The arguments of a call, with a Shape or Constant for each value that `filled` creates."""
 
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
@@ -100,12 +97,12 @@ class Arguments:
     bound: frozenset[str] = frozenset()
     """Names of the function's parameters that receive an argument."""
     ranges: dict[str, Range] = field(default_factory=dict)
-    """Value ranges found in the graph or by a trial call, for tensors with no declared range."""
+    """Value ranges found by `learn`, by tensor name."""
     _learned: Mapping[str, Value] | None = field(default=None, repr=False)
 
     def filled(self, tf: Any, values: Mapping[str, Value], largest: bool = False) -> tuple[Any, Any]:
-        """Return args and kwargs for a call, with arrays of these sizes. largest: fill integer arrays with
-        the largest valid value.
+        """Return args and kwargs with arrays of these sizes. largest: fill integer arrays with their largest
+        valid value.
         """
         made = Made(tf)
 
@@ -125,7 +122,7 @@ class Arguments:
     def _traceable(
         self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]
     ) -> tuple[Callable[..., Any], list[Any]]:
-        """Return a function of this call's tensors, and their TensorSpecs."""
+        """Return a function of this call's tensors, and the tensors' TensorSpecs."""
 
         def traced(*tensors: Any) -> Any:
             given = iter(tensors)
@@ -140,9 +137,8 @@ class Arguments:
         return traced, [tf.TensorSpec(_sizes(leaf, values), leaf.dtype) for leaf in shapes]
 
     def trace(self, call: Callable[..., Any]) -> None:
-        """Trace a call in a graph of its own. Raises whatever the call raises.
-
-        In that graph, TensorFlow creates variables without running an eager op.
+        """Trace the call in a separate graph, where TensorFlow creates variables without running an eager op.
+        Raises whatever the call raises.
         """
         tf = sys.modules["tensorflow"]
         traced, specs = self._traceable(tf, call, {})
@@ -151,8 +147,8 @@ class Arguments:
 
     def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
         """Find the valid values of integer, string and mask inputs by reading the graph.
-
-        If the graph shows no limits, calls the function with ever smaller integers until it succeeds.
+        If the graph shows no limit for an integer input, tries smaller and smaller integers until a call
+        succeeds.
         """
         shapes = [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Shape)]
         free = [leaf for leaf in shapes if leaf.low is leaf.high is None and _may_count(leaf)]
@@ -188,14 +184,11 @@ def _sizes(leaf: Shape, values: Mapping[str, Value]) -> tuple[int, ...]:
 
 
 def _may_count(leaf: Shape) -> bool:
-    """Return True if a tensor may contain ids, words or flags."""
     return "int" in leaf.dtype or leaf.dtype == "string" or "mask" in leaf.name.lower()
 
 
 def mapped(change: Callable[[Any], Any], value: Any, arrays: bool = False) -> Any:
-    """Apply a function to each leaf of nested tuples, lists and dicts. arrays: apply it only to NumPy
-    arrays.
-    """
+    """Apply `change` to each leaf of nested tuples, lists and dicts, or with `arrays` only to NumPy arrays."""
     if isinstance(value, dict):
         return {key: mapped(change, each, arrays) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
@@ -266,9 +259,7 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
 
 
 def _graph_arguments(target: Any) -> Arguments | None:
-    """Return the arguments of a ConcreteFunction or of a function from a SavedModel; None for other
-    callables.
-    """
+    """Return the arguments of a ConcreteFunction or of a SavedModel's function; None for other callables."""
     graphs = getattr(target, "concrete_functions", None) or [target]
     structured = getattr(graphs[0], "structured_input_signature", None)
     if structured is None:
@@ -278,14 +269,13 @@ def _graph_arguments(target: Any) -> Arguments | None:
 
 
 def is_graph(target: Any) -> bool:
-    """Return True if the callable is already a graph and has no eager ops to measure."""
     return hasattr(target, "structured_input_signature") or hasattr(target, "concrete_functions")
 
 
 def _split_positional(
     accepts: inspect.Signature, found: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Split the arguments into positional ones, up to the first missing parameter, and keyword arguments."""
+    """Pass arguments by position up to the first missing or keyword-only parameter, and the rest by keyword."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     gap = False
@@ -299,7 +289,7 @@ def _split_positional(
 
 
 def _group(given: Sequence[Argument]) -> dict[str, Any]:
-    """Merge arguments that belong to one parameter: `x.0` and `x.1` become a tuple, `x.key` a dict."""
+    """Merge the arguments for one parameter: `x.0` and `x.1` become a tuple, `x.key` becomes a dict entry."""
     tree: dict[str, Any] = {}
     for argument in given:
         *path, last = argument.name.split(".")
@@ -323,7 +313,6 @@ def _group(given: Sequence[Argument]) -> dict[str, Any]:
 
 
 def _signature_shapes(target: Any, accepts: inspect.Signature) -> dict[str, Any]:
-    """Return shapes by parameter, from an `input_signature` or a built Keras layer."""
     specs = getattr(target, "input_signature", None)
     names = list(accepts.parameters)
     if isinstance(specs, (tuple, list)):
@@ -332,7 +321,7 @@ def _signature_shapes(target: Any, accepts: inspect.Signature) -> dict[str, Any]
 
 
 def _built(layer: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return the input shapes for which a Keras layer was built. The batch size becomes a slider."""
+    """Return the input shapes for which a Keras layer was built, with an adjustable batch size."""
     config = layer.get_build_config() or {}
     shapes = config.get("shapes_dict") or {"input_shape": config.get("input_shape")}
     found: dict[str, Any] = {}
@@ -361,7 +350,6 @@ def _dimension(size: int | None, rank: int, axis: int) -> Size:
 
 
 def _replace_specs(spec: Any, name: str) -> Any:
-    """Replace the TensorSpecs in nested tuples, lists and dicts with Shapes; keep other leaves."""
     if isinstance(spec, dict):
         return {key: _replace_specs(each, f"{name}.{key}") for key, each in spec.items()}
     if isinstance(spec, (tuple, list)):
@@ -390,9 +378,8 @@ class _CalledError(Exception):
 
 
 def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any] | None:
-    """Return args and kwargs of the example call in the function's docstring, as in `>>> step(tf.ones([32,
+    """Return the arguments of the example call in the function's docstring, as in `>>> step(tf.ones([32,
     64]))`.
-
     Runs the assignments, imports and expressions before that call, as doctest does.
     """
     import doctest  # imported here because the import is slow and only this function needs it
@@ -419,7 +406,6 @@ def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any
 
 
 def _parameters(arguments: Any) -> tuple[Parameter, ...]:
-    """Return a slider for each named dimension and each integer argument."""
     found: dict[str, Parameter] = {}
     for leaf in leaves(arguments):
         if isinstance(leaf, Constant) and isinstance(leaf.value, int) and not isinstance(leaf.value, bool):
@@ -449,8 +435,8 @@ def with_own(parameters: Sequence[Parameter], dimensions: Sequence[Parameter]) -
 
 
 def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Case:
-    """Return a case (the callable part of an arm) that calls `step`. Tensors and arrays are its inputs; other
-    arguments are constants.
+    """Return a case (the callable part of an arm) that calls `step`.
+    Tensors and arrays among the arguments are inputs of the case; other arguments are constants.
     """
     tf, arrays = b.tf, []
     composites = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
@@ -497,7 +483,9 @@ def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
 def positional(
     step: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[Any, ...] | None:
-    """Return the arguments as positional ones; None if one cannot be an argument of a tf.function."""
+    """Return all arguments in positional order; None if one is keyword-only, or is neither a tensor nor a
+    plain value.
+    """
     plain = (_Slot, _Composite, str, int, float, bool, type(None))
     if not all(isinstance(leaf, plain) for leaf in leaves((tuple(args), dict(kwargs)))):
         return None
@@ -518,14 +506,12 @@ def _has_slots(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Slot:
-    """Placeholder for an input tensor among the arguments."""
-
     index: int
 
 
 @dataclass(frozen=True)
 class _Composite:
-    """A ragged or sparse argument; its component tensors are inputs."""
+    """A ragged or sparse argument, split into its component tensors."""
 
     pack: Callable[[Sequence[Any]], Any]
     parts: Sequence[Any]

@@ -1,4 +1,4 @@
-"""Answers all requests except runs. Each kind of question has its own module."""
+"""Answers questions (`Ask` requests). Each kind of question has its own module."""
 
 import importlib
 from collections.abc import Callable, Iterator
@@ -25,10 +25,8 @@ QUESTIONS: dict[str, str] = {
 
 
 def ask(context: Context, request: Request) -> None:
-    """Answer a question with one or more structs, and mark the last struct as final.
-
-    Sends a struct with a `more` field at once. Holds any other struct until the next one shows whether it is
-    the last.
+    """Send the question's answers, and mark the last answer as final.
+    Holds back an answer without a `more` field until it is known whether another answer follows.
     """
     assert isinstance(request, Ask)
     if request.kind not in QUESTIONS:

@@ -19,13 +19,13 @@ from tuilab.workloads.parts.device import move_to
 
 MOST_SETS = 65_536
 LARGEST_L2 = 128 * 2**20
-"""Bytes. No GPU on the market has a larger L2 cache (Blackwell's B200 has 126 MB). TensorFlow does not report
-the size of the cache.
+"""In bytes. TensorFlow does not report the size of a GPU's L2 cache; no GPU has a larger one (Blackwell's
+B200: 126 MB).
 """
 
 
 def load(scenario: Scenario, tell: Tell | None = None) -> tuple[Workload, Scenario]:
-    """Return the workload, and the scenario with checked values. tell: called with the progress of loading a
+    """Return the workload, and the scenario with checked values. tell: receives the progress of loading a
     model.
     """
     if scenario.file:
@@ -123,9 +123,8 @@ class ArmBuild:
         )
 
     def _copies(self, inputs: Any) -> int:
-        """Return how many input sets to rotate: 1 if hot; if cold, enough to fill the last-level cache twice.
-
-        If that would take too many small tensors, adds a note that the inputs are not cold.
+        """Return the number of input sets to use in turn. Cold inputs need enough sets to fill the last-level
+        cache twice.
         """
         size = sum(a.nbytes for a in inputs)
         if not self.cold or not size:
@@ -162,7 +161,6 @@ def _rotation(sets: list[Any]) -> Callable[[], Any]:
 
 
 def last_level_cache() -> int:
-    """Return the size of the largest CPU cache in bytes; 32 MiB if the system does not report it."""
     sizes: list[int] = []
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         text = path.read_text().strip()
@@ -171,7 +169,9 @@ def last_level_cache() -> int:
 
 
 def empty_call(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
-    """Return a function that only returns its first argument or 0, built like an arm in that mode."""
+    """Return a call that computes nothing, built like an arm's call in this mode. The call returns its first
+    argument, or 0.
+    """
     kept = tf.zeros(())
     if mode == "eager":
         x = arguments[0] if arguments else kept

@@ -1,10 +1,9 @@
 """Changes a captured step and compares its results: `python -m tuilab.worker.changed_step FOLDER CHANGE
 [OUT]`.
-
-Prints JSON. `apart`: the largest relative difference of any result, or of any variable after the call. It is
-null if the unchanged step does not reproduce its own results, for example because it draws random numbers.
-`problem`: why the changed step does not run. The changes `float32`, `mixed` and `many` also write the changed
-step to the folder OUT.
+Prints JSON. `apart`: the largest relative difference between the results, or between the variables after the
+call; null if the unchanged step does not reproduce its own results, for example because it draws random
+numbers. `problem`: why the changed step does not run. The changes `float32`, `mixed` and `many` also write
+the changed step to the folder OUT.
 """
 
 import json
@@ -21,8 +20,7 @@ Change = Literal["xla", "graph", "float32", "mixed", "many"]
 
 
 def call(tf: Any, folder: str, change: Change | None, steps: int = 1) -> list[Any]:
-    """Call the step in the folder, and return its results and variables as arrays. Loads the folder again.
-
+    """Load the step from the folder, call it, and return its results and variables as arrays.
     steps: number of steps, in one call if the change is `many`. Without a change, Grappler is off, so ops run
     one by one as in eager mode.
     """
@@ -60,7 +58,9 @@ def apart(one: list[Any], other: list[Any]) -> float:
 
 
 def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
-    """Write the changed step: either change its manifest, or replace each float64 by float32."""
+    """Write the changed step to `out`. The change `float32` edits the graph; the others edit only the
+    manifest.
+    """
     shutil.copytree(folder, out)
     if change != "float32":
         manifest = json.loads((out / MANIFEST).read_text())
@@ -83,10 +83,7 @@ def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
 
 
 def narrow(tf: Any, message: Any, types: dict[int, Any]) -> None:
-    """Replace types throughout a SavedModel message, in declared types and constants.
-
-    types: maps the number of each old type to the new one.
-    """
+    """Replace dtypes throughout a SavedModel message. types: new dtypes, by the enum value of the old dtype."""
     if message.DESCRIPTOR.full_name == "tensorflow.TensorProto":
         if message.dtype in types:
             array = tf.make_ndarray(message)

@@ -21,8 +21,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 class Channel:
     """Writes events and reads request lines. Writing is safe from any thread.
-
-    outward, inward: functions that translate the device names in a sent line and in a received line.
+    outward, inward: translate the device names in sent and received lines.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
@@ -65,23 +64,21 @@ class Channel:
         self._ends_with_parent(True)
 
     def _ends_with_parent(self, on: bool) -> None:
-        # Notify the guard first, because it finds every process that must end with this one. The kernel's
-        # parent-death signal does not reach those processes.
+        # Prefer the guard, because it also ends this process's children. The kernel's parent-death signal
+        # reaches only this process.
         if self._guard is not None:
             self._guard.tell(processes.WITH_PARENT if on else processes.ALONE)
         else:
             processes.die_with_parent(on)
 
     def end_children(self) -> list[processes.Process]:
-        """End every process that user code left running, and return them."""
         spare = [self._guard.process] if self._guard is not None else []
         return processes.end_all(os.getpid(), self._mark, spare=spare)
 
     def leave(self) -> NoReturn:
         """Exit at once and end every process that user code started; the guard ends any that remain.
-
-        The process group may include other programs, such as the rest of a shell pipeline. It is killed only
-        if processes cannot be listed.
+        Kills the process group only if processes cannot be listed, because the group may include other
+        programs, such as the rest of a shell pipeline.
         """
         if sys.platform != "linux" and os.getpgrp() == os.getpid():
             os.killpg(0, signal.SIGKILL)
@@ -106,7 +103,7 @@ class Channel:
                 self._go_on_alone()
 
     def keep(self, run: str, folder: str, finish: bool = True) -> None:
-        """From now on, also write this run's events to a file. finish: continue the run even if the reader
+        """Also write this run's events to a file from now on. finish: continue the run even if the reader
         exits.
         """
         with self._lock:
@@ -115,9 +112,7 @@ class Channel:
                 self._ends_with_parent(False)
 
     def kept(self) -> None:
-        """Close a finished run's file and delete it. If the reader has exited, keep the file and exit the
-        process.
-        """
+        """Close and delete the file of a finished run. If the reader has exited, keep the file and exit."""
         with self._lock:
             spool, self._spool = self._spool, None
             if spool is not None:
@@ -128,7 +123,7 @@ class Channel:
 
     @staticmethod
     def _say_closed() -> None:
-        """Report on standard error, which may still be open, that user code closed the worker's output."""
+        """Report on standard error that user code closed the worker's output."""
         with contextlib.suppress(OSError):
             os.write(STDERR, f"\n{CLOSED}\n".encode())
 

@@ -20,9 +20,7 @@ from tuilab.model.requests import CONFINE
 from tuilab.worker.temporary import process_folder
 
 HELD = "TUILAB_HELD"
-"""Environment variable that holds the scope (the model, data and code that may be read) of a confined
-process. A process that replaces it inherits the variable.
-"""
+"""Environment variable with the scope of a confined process: the model, data and code that it may read."""
 
 _SYSTEM = (
     *("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/proc"),
@@ -52,15 +50,12 @@ _PATHS = (
 
 
 def confined_scope() -> str:
-    """Return the scope to which this process is confined, in the format that `confined_to` returns; "" if it
-    is not confined.
-    """
+    """Return the scope of this process, in the format of `confined_to`; "" if the process is not confined."""
     return os.environ.get(HELD, "")
 
 
 def confine_if_asked() -> None:
-    """Confine this process if its environment requests it and the kernel supports it.
-
+    """Confine this process if the variable `CONFINE` requests it. Does nothing if the kernel lacks Landlock.
     Call before any thread starts. Raises OSError if the kernel refuses.
     """
     told = os.environ.pop(CONFINE, "")
@@ -109,14 +104,11 @@ def _opened_paths(scope: Sequence[str]) -> list[str]:
 
 
 def blobs(path: Path) -> list[Path]:
-    """Return the `blobs` folder of the Hugging Face cache that contains the path. Links in the cache point
-    into it.
-    """
+    """Return the `blobs` folder, to which the links in a Hugging Face cache point; [] outside such a cache."""
     return [each.parent / "blobs" for each in path.absolute().parents if each.name == "snapshots"][:1]
 
 
 def _software() -> list[str]:
-    """Return the paths that the interpreter, TensorFlow and CUDA read."""
     listed = os.pathsep.join(os.environ.get(name, "") for name in _PATHS).split(os.pathsep)
     listed += re.split(r"[:\s]", os.environ.get("LD_PRELOAD", ""))
     flags = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", os.environ.get("XLA_FLAGS", ""))

@@ -23,11 +23,10 @@ class Cancelled(BaseException):
 
 
 class Context:
-    """State of the worker process. `tf` and `machine` are set once it has started.
-
+    """State of the worker process. `tf` and `machine` are set once TensorFlow has started.
     gpus: the GPUs to open; after the start, the GPUs that were opened. painted: set when the screen has drawn
     the last report. turn: set when it is this worker's turn to measure. watched: True if a screen may be
-    drawing the reports. own_code: True while user code is being measured; it may start processes. sent:
+    drawing the reports. own_code: True while user code, which may start processes, is being measured. sent:
     number of events sent so far. waits: True while the run waits for its turn.
     """
 
@@ -56,7 +55,6 @@ class Context:
             self.sent += 1
 
     def _end_children(self, run: str) -> None:
-        """End the processes that user code left running when its run ended, and log their names."""
         ended = self.channel.end_children()
         if ended:
             names = ", ".join(f"{process.name} ({process.pid})" for process in ended[:10])
@@ -78,9 +76,8 @@ class Context:
         self.waits = False
 
     def keep(self, request: Measure, turn: bool = False) -> None:
-        """Also write the run's events to a file if requested.
-
-        If the run waits for its turn, writing starts when the turn comes.
+        """Write the run's events to a file too, if requested. A run that waits for its turn starts the file
+        when its turn comes.
         """
         if request.spool and turn == request.waits:
             self.channel.keep(request.id, request.spool, request.finish)
@@ -95,7 +92,6 @@ class Context:
 
     @property
     def cancelled(self) -> frozenset[str]:
-        """The runs for which a stop was requested."""
         return frozenset(self._cancelled)
 
     def cancel(self, run: str) -> None:

@@ -29,13 +29,11 @@ class Speaker:
 
 
 def sentence(error: BaseException) -> str:
-    """Return the error's type and the first 1,500 characters of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {' '.join(lines)[:1_500]}"
 
 
 def load(speaker: Speaker) -> Any:
-    """Import TensorFlow and report how long it took. Return None if the import fails."""
     speaker.say(Began(what="importing TensorFlow"))
     begun = time.monotonic()
     preload_cusolver()
@@ -90,7 +88,7 @@ def convolution(tf: Any) -> Any:
 
 
 def compiled(tf: Any) -> Any:
-    """Compute exp and pow compiled by XLA; XLA takes both from libdevice."""
+    """Compute exp and pow, which XLA takes from libdevice."""
     return tf.function(lambda x: tf.exp(x) + tf.pow(x, x), jit_compile=True)(tf.ones((1024,)))
 
 
@@ -103,7 +101,6 @@ WORK: dict[str, Callable[[Any], Any]] = {
 
 
 def attempt(tf: Any, what: str) -> Tried:
-    """Run one op on the first GPU, wait for its result and report the device that holds the result."""
     begun = time.monotonic()
     try:
         with tf.device("/GPU:0"):

@@ -1,7 +1,6 @@
 """Chooses the GPUs that this process opens, and translates their names.
-
 A GPU context takes memory and time, and other people may be using the GPU. So the process opens only the GPUs
-that a run needs: the first, until a run asks for others. TensorFlow cannot open another GPU later, or
+that a run needs: the first GPU, until a run asks for others. TensorFlow cannot open another GPU later, or
 continue after a GPU failed to open. In these cases the process replaces itself and keeps its process id and
 pipes.
 """
@@ -25,7 +24,9 @@ FAILED = "TUILAB_GPUS_FAILED"
 WHY = "TUILAB_GPUS_WHY"
 """Environment variable that holds the reason why GPUs failed to open before the process replaced itself."""
 REQUESTS = "TUILAB_REQUESTS"
-"""Environment variable with the file descriptor from which the replacement reads the pending requests."""
+"""Environment variable with the file descriptor from which the replacement process reads the pending
+requests.
+"""
 
 _ASKED = re.compile(rb'"device":"GPU:(\d+)"')
 _NAMED = re.compile(rb"\bGPU:(\d+)\b|\bgpu(\d+)(?=\.(?:eager|graph|xla)\b)")
@@ -34,9 +35,8 @@ _NAMED = re.compile(rb"\bGPU:(\d+)\b|\bgpu(\d+)(?=\.(?:eager|graph|xla)\b)")
 @dataclass(frozen=True)
 class Gpus:
     """GPU indices, as numbered by the machine.
-
-    opened: the GPUs of this process, in TensorFlow's order. failed: GPUs that did not open, for the reason
-    `why`, and are not tried again. count: number of GPUs.
+    opened: the GPUs of this process, in TensorFlow's order. failed: GPUs that could not be opened and are not
+    tried again. why: the reason for the failure. count: number of the machine's GPUs.
     """
 
     opened: tuple[int, ...] = (0,)
@@ -53,20 +53,19 @@ class Gpus:
         )
 
     def among(self, count: int) -> "Gpus":
-        """Return these GPUs without those that failed to open or that a machine with `count` GPUs lacks."""
+        """Return the GPUs that exist on a machine with `count` GPUs and have not failed to open."""
         usable = [n for n in self.opened if n < count and n not in self.failed]
         return Gpus(tuple(usable), self.failed, self.why, count)
 
     def lacks(self, asked: Iterable[int]) -> tuple[int, ...]:
-        """Return the GPUs that a new process must open to serve the request; empty if this process has opened
-        all of them.
+        """Return the GPUs that a replacement process must open for the request; () if they are all open
+        already.
         """
         wanted = {n for n in asked if n < self.count and n not in self.failed}
         return tuple(sorted(wanted)) if not wanted <= set(self.opened) else ()
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Return the machine's GPU indices in the order of this process: opened GPUs first."""
         return (*self.opened, *(n for n in range(self.count) if n not in self.opened))
 
 
@@ -147,9 +146,7 @@ def replace_process(
 
 
 def asked_before() -> list[bytes] | None:
-    """Return the request lines that `replace_process` passed on; None if this process did not replace
-    another.
-    """
+    """Return the request lines from `replace_process`; None if this process did not replace another."""
     descriptor = os.environ.pop(REQUESTS, "")
     if not descriptor:
         return None

@@ -18,7 +18,7 @@ BUSY_S = 1.0
 
 
 def children_s() -> float:
-    """Return the seconds of CPU time that this process's live descendants have used."""
+    """Return the CPU time in seconds that this process's live descendants have used."""
     seconds = 0.0
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):
@@ -28,9 +28,8 @@ def children_s() -> float:
 
 
 class HangWatch(threading.Thread):
-    """While a run is measured, ends this process if it has used no CPU time and sent no event for `HANG_S`
-    seconds. Finished rounds are kept.
-
+    """Ends this process if the measured run has used no CPU time and sent no event for `HANG_S` seconds.
+    Finished rounds are kept.
     A run that waits for its turn does not count as hanging. The watch counts its own checks rather than
     elapsed time, so that it does not end a process that was suspended and resumed.
     """
@@ -47,11 +46,6 @@ class HangWatch(threading.Thread):
         self._over.set()
 
     def run(self) -> None:
-        """Check until the run is over.
-
-        Checks the children only while this process is idle, because listing processes would disturb a
-        measurement.
-        """
         sent, own, others, idle = -1, 0.0, 0.0, 0
         while not self._over.wait(LOOK_S):
             used = time.process_time() - time.thread_time()  # exclude the CPU time of these checks

@@ -22,7 +22,6 @@ _BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
 
 
 def describe(tf: Any, gpus: Gpus) -> Machine:
-    """Return the host, processor, versions and all devices that TensorFlow lists, opened or not."""
     build = tf.sysconfig.get_build_info()
     folder, settings = guest.read_own_environment()
     memory = psutil.virtual_memory().total
@@ -66,9 +65,8 @@ def _gpu(tf: Any, gpus: Gpus, number: int, inside: int) -> Device:
 @cache
 def created(opened: tuple[int, ...]) -> dict[str, Any]:
     """Return TensorFlow's device attributes of each GPU that this process opened, by name (`GPU:0`).
-
     The public API reports neither the memory limit nor the PCI bus id. The call used here creates every
-    visible device again, so only the opened GPUs are made visible, and it runs once.
+    visible device again, so it runs only once and sees only the opened GPUs.
     """
     if not opened:
         return {}
@@ -86,16 +84,14 @@ def created(opened: tuple[int, ...]) -> dict[str, Any]:
 
 
 def buses(gpus: Gpus) -> dict[str, str]:
-    """Return the PCI bus id of each open GPU, by TensorFlow's name for it. NVML may number the GPUs
-    differently.
-    """
+    """Return the PCI bus ids of the open GPUs by TensorFlow name. NVML may number the GPUs differently."""
     found = {name: _BUS.search(d.physical_device_desc) for name, d in created(gpus.opened).items()}
     return {name: match[1] for name, match in found.items() if match}
 
 
 def built_for(tf: Any) -> tuple[str, ...]:
-    """Return the compute capabilities for which the build has kernels: `sm_80` is machine code, `compute_90`
-    is PTX.
+    """Return the compute capabilities with kernels in this build: `sm_80` is machine code, `compute_90` is
+    PTX.
     """
     return tuple(tf.sysconfig.get_build_info().get("cuda_compute_capabilities", ()))
 
@@ -133,10 +129,7 @@ def _driver() -> str:
 
 
 def _why_no_gpu(build: Any) -> str:
-    """Return the most likely reason why no GPU is listed, without running any probes.
-
-    `tuilab doctor` examines more.
-    """
+    """Return the most likely reason why no GPU is listed, without running any probes."""
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not build.get("is_cuda_build"):
         return "this TensorFlow was built without CUDA"

@@ -68,8 +68,8 @@ def main(channel: Channel) -> int:
 
 
 def _may_serve(context: Context, request: requests.Request) -> bool:
-    """Return True unless this process is confined and the request needs other files; in that case, report
-    this, so that the client starts another worker.
+    """Return True if this process may read the files that the request needs. Otherwise refuse the request, so
+    that the client starts another worker.
     """
     file = request.file if isinstance(request, requests.Declare) else ""
     file = request.scenario.file if isinstance(request, requests.Measure) else file
@@ -104,7 +104,6 @@ def _replace_process_for(
 
 
 def _serve(context: Context, request: requests.Request) -> None:
-    """Handle one request. Errors become events and the worker continues."""
     module, _, name = HANDLERS[type(request)].partition(":")
     try:
         handler: Callable[[Context, requests.Request], None] = getattr(importlib.import_module(module), name)

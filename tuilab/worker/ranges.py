@@ -15,9 +15,8 @@ from tuilab.model.ops import names as op_names
 from tuilab.worker.measure.functions import called
 
 PER_BUCKET = 16
-"""Number of different values per bucket of a hash. With fewer, some buckets would stay empty."""
+"""Number of different values per bucket of a hash. With fewer values, some buckets would stay empty."""
 MOST_WORDS = 100_000
-"""Maximum number of words taken from a vocabulary."""
 MOST_DEPTH = 30
 """Maximum depth of nested function calls to follow."""
 MOST_OPS = 1_000_000
@@ -45,8 +44,6 @@ class Range:
 
 @dataclass
 class _Found:
-    """Facts about one input from the ops that use it."""
-
     limits: dict[int | None, int] = field(default_factory=dict)
     low: int = 0
     hashed: int = 0
@@ -79,7 +76,7 @@ class _Source:
     added: int = 0
     column: int | None = None
     whole: bool = False
-    """True if the input has whole numbers."""
+    """True if the input's dtype is an integer."""
 
 
 _Sources = frozenset[_Source]
@@ -103,7 +100,7 @@ def _rows(op: Any, shape: Sequence[int | None]) -> int | None:
 
 
 def _rows_of_each(op: Any, shape: Sequence[int | None]) -> int | None:
-    """Return the size of the smallest dimension that an index with several components addresses."""
+    """Return the smallest size among the dimensions that a multi-component index addresses."""
     depth = op.inputs[1].shape[-1] if op.inputs[1].shape.rank else None
     sizes = [n for n in shape[: depth or 1] if n is not None]
     return min(sizes, default=None)
@@ -161,7 +158,7 @@ def _may_count(spec: Any, name: str) -> bool:
 
 
 def ranges(graph: Any, inputs: Sequence[Any], names: Sequence[str]) -> list[Range]:
-    """Return the range of each input of a graph. inputs: its tensors, named by `names`."""
+    """Return the range of each of the graph's inputs, which are called `names`."""
     walk = _Walk(len(inputs))
     sources = {
         tensor.name: frozenset((_Source(i, whole=tensor.dtype.is_integer),))
@@ -177,9 +174,8 @@ class _Walk:
         self._left = MOST_OPS
 
     def body(self, graph: Any, sources: dict[str, _Sources], handles: dict[str, Any], depth: int) -> None:
-        """Follow the inputs through a graph. Adds to both dicts, whose keys are tensor names.
-
-        handles: the outer handle of each variable and table.
+        """Follow the inputs through a graph. Adds to `sources` and `handles`, whose keys are tensor names.
+        handles: the outer graph's handle of each variable and lookup table.
         """
         for op in graph.get_operations() if depth < MOST_DEPTH else ():
             self._left -= 1
@@ -222,7 +218,6 @@ class _Walk:
                     sources[made.name] = sources.get(made.name, frozenset()) | within[result.name]
 
     def _use(self, op: Any, given: Sequence[_Sources], handles: Mapping[str, Any]) -> None:
-        """Record what an op reveals about its inputs."""
         if op.type in USES:
             at, limit = USES[op.type]
             below = (limit(op, _shape(op.inputs[0], handles)) or 0) if given[at] else 0
@@ -246,7 +241,7 @@ class _Walk:
 
 
 def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
-    """Return the inputs whose values are contained in an output of the op."""
+    """Return the sources of the values in one output of the op."""
     if op.type in PASSES:
         return frozenset().union(*given)
     if op.type in ("Select", "SelectV2"):
@@ -267,7 +262,7 @@ def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
 
 
 def _added(op: Any, given: Sequence[_Sources]) -> _Sources:
-    """Return the sources of an op that adds a constant to an input, with the constant added."""
+    """Return the sources of a sum or difference of an input and a constant, with the constant added."""
     mine = 0 if given[0] else 1
     held = constant(op.inputs[1 - mine])
     if (mine and op.type == "Sub") or held is None or not held.size or held.dtype.kind not in "iuf":
@@ -293,7 +288,6 @@ def _column(op: Any, index: int) -> int | None:
 
 
 def _buckets(op: Any) -> int:
-    """Return the number of buckets into which an op hashes its first input; 0 if it is not a hash."""
     if op.type.startswith("StringToHashBucket"):
         return int(op.get_attr("num_buckets"))
     if op.type in ("FloorMod", "Mod"):
@@ -325,7 +319,6 @@ def _splits(op: Any, given: Sequence[_Sources]) -> tuple[int, ...]:
 
 
 def _shape(tensor: Any, handles: Mapping[str, Any]) -> tuple[int | None, ...]:
-    """Return the shape of a tensor, or of the variable behind a handle; () if unknown."""
     from tensorflow.python.ops import handle_data_util
 
     if tensor.dtype.name != "resource":
@@ -337,7 +330,7 @@ def _shape(tensor: Any, handles: Mapping[str, Any]) -> tuple[int | None, ...]:
 
 
 def constant(tensor: Any) -> Any:
-    """Return the value of a tensor as an array if it is a constant of the graph, else None."""
+    """Return a tensor's value as an array if the graph holds it as a constant, else None."""
     from tensorflow.python.framework import tensor_util
 
     while tensor.op.type in ("Cast", "Identity"):
@@ -347,7 +340,6 @@ def constant(tensor: Any) -> Any:
 
 
 def _keys(handle: Any, op: Any) -> tuple[Any, ...]:
-    """Return the keys of a lookup table; () if it is not initialized yet."""
     import tensorflow as tf
 
     if not hasattr(handle, "numpy"):

@@ -34,17 +34,15 @@ STREAM_ARRAYS, TIMES_CACHE = 3, 4
 MEMORY_SHARE = 8
 """The measurement uses at most one eighth of the host memory."""
 SLICES = 4
-"""The arrays in memory are processed in this many slices, because a short pass is more likely to be
-undisturbed on a busy machine.
+"""Number of slices in which the arrays in memory are processed. A short pass is more likely to be
+undisturbed.
 """
 PASS_BYTES = 32 * 2**20
 """Minimum bytes that one timed pass over a cached working set moves."""
 SIDES = (1_024, 2_048)
-"""Side lengths of the square matrices for measuring peak FLOP/s."""
 CPU_DTYPES = ("float32", "float64", "bfloat16")
 GPU_DTYPES = ("float32", "tf32", "float64", "float16", "bfloat16")
 TRIES = 8
-"""Number of passes over a GPU's memory."""
 CALLS, BLOCKS = 50, 8
 """Empty calls per block, and number of blocks. The fastest block counts."""
 
@@ -53,7 +51,6 @@ NOISE_RUNS = 7
 
 
 def roofs(context: Context, body: bytes) -> Iterator[Roofs]:
-    """Answer the question `roofs` by measuring this machine's limits now."""
     found = measure_roofs(context, msgspec.json.decode(body, type=AskRoofs).seconds, context.check_question)
     yield with_starts(found, context.starts)
 
@@ -83,15 +80,12 @@ def measure_roofs(context: Context, seconds: float, check: Check) -> Roofs:
 
 
 def roofed(context: Context) -> list[str]:
-    """Return the processor and the GPUs that this process opened. Emulated GPUs have no roofs."""
     emulated = {device.name for device in context.machine.gpus if device.emulated}
     gpus = [device.name.rpartition("/device:")[2] for device in context.tf.config.list_logical_devices("GPU")]
     return ["CPU:0", *(name for name in gpus if name not in emulated)]
 
 
 class _Busy:
-    """Measures the share of the processors that other processes use."""
-
     def __init__(self) -> None:
         self._all, self._own = psutil.cpu_times(), time.process_time()
         self._begun = time.monotonic()
@@ -125,9 +119,7 @@ def _device(tf: Any, name: str, seconds: float, check: Check, memory_bytes: int)
 
 
 def _best(run: Callable[[], object], seconds: float, check: Check, least: int = 3) -> float:
-    """Call `run` as often as the time allows, at least `least` times; return the seconds of the fastest
-    call.
-    """
+    """Call `run` for `seconds`, at least `least` times, and return the fastest call's time in seconds."""
     best, begun, tries = float("inf"), time.perf_counter(), 0
     while tries < least or time.perf_counter() - begun < seconds:
         check()
@@ -142,8 +134,8 @@ def _best(run: Callable[[], object], seconds: float, check: Check, least: int = 
 
 
 def _host_memory(seconds: float, check: Check) -> tuple[tuple[MemoryRoof, ...], float]:
-    """Return bytes per second for memory and caches with all processors in use, and for STREAM's triad in
-    memory.
+    """Return the bandwidth, in bytes per second, of the caches and memory with all processors in use, and of
+    STREAM's triad in memory.
     """
     threads, cache = len(os.sched_getaffinity(0)), last_level_cache()
     wanted = STREAM_ARRAYS * TIMES_CACHE * cache
@@ -206,10 +198,9 @@ class _Arrays:
 
 
 def array_bytes(memory: int) -> int:
-    """Return an array size, in bytes, for measuring the bandwidth of a GPU with `memory` bytes. Reading such
-    an array takes much longer than starting a call.
-
-    With arrays of 64 MiB, starting the call took an H100 120 µs, longer than the kernel.
+    """Return the array size in bytes for measuring the bandwidth of a GPU with `memory` bytes.
+    Reading the array must take much longer than starting a call. With arrays of 64 MiB, starting the call
+    took an H100 120 µs, longer than the kernel.
     """
     return max(64 * 2**20, min(2 * 2**30, memory // 64))
 

@@ -27,8 +27,6 @@ of 256 bytes or less, but for only ten seconds for larger tensors like this one.
 
 
 class _Ticker:
-    """Reports the current step of the start-up every half second."""
-
     def __init__(self, context: Context) -> None:
         self._context, self._begun, self._over = context, time.monotonic(), threading.Event()
         self.stage = "importing TensorFlow"
@@ -50,9 +48,8 @@ class _Ticker:
 
 def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     """Import TensorFlow, initialize its devices, run one op on each and send `Ready`.
-
     If a GPU cannot be opened, the process replaces itself with a process that skips this GPU. pending:
-    requests for the replacement.
+    requests for the replacement process.
     """
     ticker = _Ticker(context)
     # A forked worker inherits the imported TensorFlow, so it has no import time to report.
@@ -88,7 +85,6 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
 
 
 def _open(tf: Any, gpus: Sequence[Any]) -> None:
-    """Initialize the CPU and only the given GPUs."""
     logical = int(os.environ.get(LOGICAL_CPUS, "1"))
     if logical > 1:
         cpu = tf.config.list_physical_devices("CPU")[0]

@@ -12,7 +12,7 @@ from tuilab.worker.measure.stopwatch import Stopwatch
 from tuilab.workloads.parts.device import move_to
 
 CALLS = 5
-"""Calls per block between two rounds."""
+"""Number of calls in each block between two rounds."""
 
 
 class Starts:
@@ -30,16 +30,12 @@ class Starts:
         self.copied_s: dict[str, float] = {}
 
     def after_round(self, stopwatch: Stopwatch) -> None:
-        """Time one block of one mode, taking the modes in turn. After the first round, time one block of each
-        mode.
-        """
+        """Time one block of the next mode; after the first round, time one block of each mode."""
         for _ in range(1 if self._calls else len(self._modes)):
             self.sample(next(self._next), stopwatch, CALLS)
 
     def sample(self, mode: Mode, stopwatch: Stopwatch, calls: int, blocks: int = 1) -> None:
-        """Time blocks of a mode's calls, after one untimed call. Does nothing for a mode that the device does
-        not support.
-        """
+        """Time blocks of empty calls in this mode. Does nothing if the device does not support the mode."""
         if mode not in self._calls:
             self._calls[mode] = self._built(mode)
         with self._tf.device(f"/{self._device}"):
@@ -69,5 +65,4 @@ class Starts:
 
     @property
     def found(self) -> DeviceRoofs:
-        """The shortest times to start a call that have been measured so far."""
         return DeviceRoofs(launch_s=dict(self.launch_s), copied_s=dict(self.copied_s))

@@ -15,7 +15,6 @@ from typing import Any
 from tuilab.model.shapes import EXAMPLE, Argument, checked, parse
 
 LASTS_S = 3.0
-"""Maximum seconds to search for shapes."""
 ALIKE = (
     EXAMPLE,
     "float32[n=64,n=64]",
@@ -25,7 +24,7 @@ ALIKE = (
     "float32[n=1024]",
     "int32[batch=32,64]",
     "int32[n=1024]",
-    "int32[]",  # before a float, with which TensorFlow can trace a shape that it cannot compute
+    "int32[]",  # before floats, which TensorFlow accepts as a size while it traces, but not when it computes
     "float32[]",
     "uint8[batch=8,height=64,width=64,3]",
     "complex64[batch=32,64]",
@@ -33,7 +32,7 @@ ALIKE = (
     "string[]",
     "32",
 )
-"""Candidates for all arguments at once, the most usual first."""
+"""Candidate shapes, the most usual first. All arguments get the same shape."""
 MIXED = (
     EXAMPLE,
     "float32[batch=32]",
@@ -45,7 +44,7 @@ MIXED = (
     "float32[batch=32,height=64,width=64,3]",
     "32",
 )
-"""Candidates for each argument, if no candidate fits all arguments."""
+"""Candidate shapes for each argument, tried in all combinations if no shape in `ALIKE` fits all arguments."""
 Trace = Callable[[Mapping[str, Argument]], object]
 """Traces the function with these arguments. Raises any error if it does not accept them."""
 
@@ -58,7 +57,6 @@ def candidates(names: Sequence[str], known: Sequence[str] = ()) -> Iterator[tupl
 
 
 def first_accepted(names: Sequence[str], trace: Trace, known: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the first candidate with which the function can be traced; () if there is none."""
     end = time.monotonic() + LASTS_S
     for shapes in candidates(names, known):
         arguments = checked([parse(f"{name}={shape}") for name, shape in zip(names, shapes, strict=True)])

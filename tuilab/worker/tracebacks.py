@@ -25,9 +25,7 @@ _ROOT = re.compile(r"\s*\(\d+\) [A-Z_]+: *")
 _TRACED = "in user code:"
 _FRAME = re.compile(r'File "([^"\n]+)", line ([0-9]{1,9}), in (\w+)')
 OWN = 100
-"""Maximum number of characters to quote from an error message of user code. After the quote, the message
-names the line that raised the error.
-"""
+"""Maximum number of characters to quote from an error message of user code."""
 _NO_ROOM = "Dst tensor is not initialized."
 """TensorFlow's entire message when a copy runs out of memory."""
 
@@ -52,7 +50,9 @@ def cause(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Return the innermost line of user code that raised the error: ` (model.py, line 15, in step)`."""
+    """Return the innermost line of user code in the error, as ` (model.py, line 15, in step)`; "" if there is
+    none.
+    """
     if not _own:
         return ""
     frames = [(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__)]
@@ -73,7 +73,6 @@ def lacks_memory(tf: Any, error: BaseException) -> bool:
 
 
 def text_of(error: BaseException) -> str:
-    """Return the error's text, or a note if its `__str__` raises."""
     try:
         return str(error)
     except BaseException as fault:
@@ -81,10 +80,9 @@ def text_of(error: BaseException) -> str:
 
 
 def user_traceback(error: BaseException) -> str:
-    """Return the sanitized traceback, limited to frames of user code if there are any.
-
-    TensorFlow's errors while user code loads are shown without tuilab's frames. An InputError is shown
-    without a traceback, because its message is complete.
+    """Return the sanitized traceback, limited to frames of user code if there are any, else without tuilab's
+    frames.
+    Returns "" for an InputError, whose message is complete.
     """
     if isinstance(error, InputError) and _own:
         return ""

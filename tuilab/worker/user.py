@@ -74,7 +74,7 @@ _loaded: dict[str, tuple[tuple[int, int], ModuleType]] = {}
 
 
 def declare(context: Context, request: Request) -> None:
-    """Answer a Declare request with the declaration. If the code raises, answer with its own traceback."""
+    """Answer a Declare request with the declaration, or with the error that the user's code raised."""
     assert isinstance(request, Declare)
     try:
         declaration = load(request.file, request.opening, context.telling(request.id)).declaration
@@ -174,7 +174,6 @@ def _workload(
 
 
 def _instance(target: type, place: str) -> Any:
-    """Create an instance of the class. Raises InputError if the class needs arguments."""
     try:
         inspect.signature(target).bind()
     except (TypeError, ValueError):
@@ -186,9 +185,7 @@ def _instance(target: type, place: str) -> Any:
 
 
 def _call_case(b: Build, target: Any, found: Arguments, names: Collection[str]) -> Case:
-    """Return a case that calls the callable with random tensors of known shape and with the parameters'
-    values.
-    """
+    """Return a case that calls the target on random tensors and with the parameters' values."""
     step = _clone(b, target) if _is_layer(target) else unwrapped(target)
     if own_values := {name: value for name, value in b.values.items() if name in names}:
         step = functools.partial(step, **own_values)
@@ -198,7 +195,6 @@ def _call_case(b: Build, target: Any, found: Arguments, names: Collection[str]) 
 
 
 def _is_offered(value: Any, module: ModuleType) -> bool:
-    """Return True if an object in the file can be measured: one of the file's own functions, or a model."""
     if _is_model(value) or isinstance(value, Workload):
         return True
     return callable(value) and getattr(value, "__module__", "") == module.__name__
@@ -208,7 +204,6 @@ LARGEST = 8_000_000
 
 
 def _module(path: Path) -> ModuleType:
-    """Import the file, or import it again if it has changed."""
     with open_regular(path, LARGEST) as file:
         status = os.fstat(file.fileno())
     key, version = str(path.resolve()), (status.st_mtime_ns, status.st_size)
@@ -258,9 +253,7 @@ def versions(scenario: Scenario) -> dict[str, str]:
 
 
 def _imported_files() -> list[Path]:
-    """Return the files of imported modules that belong to neither Python nor an installed package
-    nor tuilab.
-    """
+    """Return the files of imported modules that are part of neither Python, tuilab nor an installed package."""
     paths = {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, str(PACKAGE)}
     others = tuple(f"{path}{os.sep}" for path in paths)
     names = map(_file_of, list(sys.modules.values()))
@@ -319,9 +312,7 @@ def _model_declaration(model: Any, name: str) -> Declaration:
 
 
 def _case(b: Build, function: Callable[..., Any]) -> Case:
-    """Call the function with the arm's values in its device scope, and return the case to measure, which
-    depends on the return value.
-    """
+    """Call the function in the arm's device scope, and return the case for its return value."""
     values: Mapping[str, Value] = dict(b.values)
     before = {id(each) for each in _iterators(b.tf)} - _imported
     with b.tf.device(b.device):
@@ -339,9 +330,7 @@ def _iterators(tf: Any) -> list[Any]:
 
 
 def _drain_between_blocks(case: Case, draw: Callable[[], object]) -> Case:
-    """Return a case that drains its prefetching pipelines before each block and waits until they are idle
-    after it.
-    """
+    """Return a case whose prefetching pipelines are drained before each block and idle after it."""
     drain = Drain(draw)
     drain.pace()
     drain.empty()
@@ -354,7 +343,6 @@ def _drain_between_blocks(case: Case, draw: Callable[[], object]) -> Case:
 
 
 def _feed_case(b: Build, step: Callable[..., Any], dataset: Any) -> Case:
-    """Return a case that runs the step on each element of the dataset, and starts over at its end."""
     compiled, iterator = b.compiled(step), iter(dataset)
 
     def drawn() -> tuple[Any, ...]:
@@ -414,7 +402,7 @@ RETURNED = "tensors, a callable, (callable, inputs), (callable, dataset) or a Ke
 
 
 def _is_step(tf: Any, value: Any) -> bool:
-    """Return True if a function's return value contains a step to call, False if it contains only results."""
+    """Return True if a value that the user's function returned is a step to call, not a result."""
     return callable(value) and not is_data(tf, value) and not isinstance(value, tf.Variable)
 
 
@@ -426,11 +414,10 @@ def _described(returned: Any) -> str:
 
 
 def _inputs(step: Any, inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and keyword arguments for the step, given the values that the user's function
-    returned after the step.
-
-    A tuple as the only input holds all of them. A final dict with the step's parameter names holds keyword
-    arguments.
+    """Return the step's positional and keyword arguments from the values that follow the step in a returned
+    tuple.
+    A tuple as the only value holds all positional arguments. A final dict with the step's parameter names
+    holds keyword arguments.
     """
     if len(inputs) == 1 and type(inputs[0]) in (tuple, list):
         return tuple(inputs[0]), {}
@@ -451,7 +438,6 @@ def _takes(step: Any, names: Mapping[Any, Any]) -> bool:
 
 
 def _model_case(b: Build, model: Any) -> Case:
-    """Return a case that calls the model on random inputs of the scenario's batch size."""
     batch = b.integer("batch") if "batch" in b.values else BATCH.default
     if not model.built or not model.inputs:
         raise InputError("Keras model", model.name, "a model with a known input shape: add a keras.Input")
@@ -508,7 +494,6 @@ def _created_again(model: Any) -> Any:
 
 
 def _filled(copy: Any, model: Any) -> Any:
-    """Build the copy for the model's input shapes, and give it the model's weights."""
     if model.built and not copy.built:
         copy.build_from_config(model.get_build_config())
     if model.weights:

@@ -21,8 +21,7 @@ import traceback
 from typing import Any, NoReturn
 
 APART = 200
-"""Lowest descriptor number that this process uses. Descriptors from this number on do not collide with the
-worker's.
+"""Received descriptors are moved to numbers from here on, so that they do not collide with the worker's own.
 """
 LONGEST = 2**20
 MOST_DESCRIPTORS = 64
@@ -30,9 +29,7 @@ READY = b"ready"
 
 
 def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Read one request for a worker; return its description and its descriptors, or None at the end of the
-    stream.
-    """
+    """Read one request for a worker. Return its description and descriptors; None at the end of the stream."""
     room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
     body, found, _, _ = asked.recvmsg(LONGEST, room)
     descriptors = array.array("i")
