@@ -188,7 +188,9 @@ def _may_count(leaf: Shape) -> bool:
 
 
 def mapped(change: Callable[[Any], Any], value: Any, arrays: bool = False) -> Any:
-    """Apply `change` to each leaf of nested tuples, lists and dicts, or with `arrays` only to NumPy arrays."""
+    """Apply `change` to each leaf of nested tuples, lists and dicts, or with `arrays` only to NumPy
+    arrays.
+    """
     if isinstance(value, dict):
         return {key: mapped(change, each, arrays) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
@@ -275,7 +277,9 @@ def is_graph(target: Any) -> bool:
 def _split_positional(
     accepts: inspect.Signature, found: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Pass arguments by position up to the first missing or keyword-only parameter, and the rest by keyword."""
+    """Pass arguments by position up to the first missing or keyword-only parameter, and the rest by
+    keyword.
+    """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     gap = False

@@ -83,7 +83,9 @@ def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
 
 
 def narrow(tf: Any, message: Any, types: dict[int, Any]) -> None:
-    """Replace dtypes throughout a SavedModel message. types: new dtypes, by the enum value of the old dtype."""
+    """Replace dtypes throughout a SavedModel message. types: new dtypes, by the enum value of the old
+    dtype.
+    """
     if message.DESCRIPTOR.full_name == "tensorflow.TensorProto":
         if message.dtype in types:
             array = tf.make_ndarray(message)

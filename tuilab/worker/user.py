@@ -253,7 +253,9 @@ def versions(scenario: Scenario) -> dict[str, str]:
 
 
 def _imported_files() -> list[Path]:
-    """Return the files of imported modules that are part of neither Python, tuilab nor an installed package."""
+    """Return the files of imported modules that are part of neither Python, tuilab nor an installed
+    package.
+    """
     paths = {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, str(PACKAGE)}
     others = tuple(f"{path}{os.sep}" for path in paths)
     names = map(_file_of, list(sys.modules.values()))

@@ -29,7 +29,9 @@ READY = b"ready"
 
 
 def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Read one request for a worker. Return its description and descriptors; None at the end of the stream."""
+    """Read one request for a worker. Return its description and descriptors; None at the end of the
+    stream.
+    """
     room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
     body, found, _, _ = asked.recvmsg(LONGEST, room)
     descriptors = array.array("i")

@@ -25,8 +25,9 @@ from tuilab.workloads.base import Case, Workload
 
 @dataclass(frozen=True)
 class Warmth:
-    """The result of a warm-up: the seconds spent in calls, the number of calls, and whether the timings were
-    steady at the end and from the first call.
+    """The result of a warm-up.
+    seconds: time spent in calls. warm: True if the timings were steady at the end. at_once: True if the
+    timings were steady from the first call.
     """
 
     seconds: float
@@ -37,13 +38,12 @@ class Warmth:
 
 @dataclass
 class TimedArm:
-    """An arm being timed: the number of calls per block, and its figures so far.
-
-    device: the device that was observed to compute. ops: TensorFlow ops per call; host_ops: ops that ran on
-    the CPU although another device computed. calls: per block. call_s: seconds per call, as last measured.
-    visit_s: total seconds of its last turn. counted: the work (FLOP and bytes) of the ops in a call of user
-    code. of_graph: the work of a model's graph. work: the work that was reported to the user. samples:
-    seconds per call, one for each block.
+    """An arm being timed, and its figures so far.
+    device: the device that was observed to compute. ops: number of TensorFlow ops per call. host_ops: number
+    of ops that ran on the CPU although another device computed. calls: number of calls per block. call_s:
+    seconds per call, as last measured. visit_s: seconds of the arm's last turn. counted: work (FLOP and
+    bytes) of the ops in a call of user code. of_graph: work of a model's graph. work: the work that was
+    reported to the user. samples: seconds per call of each block.
     """
 
     arm: Arm
@@ -64,9 +64,7 @@ class TimedArm:
 
     @property
     def cost_s(self) -> float:
-        """Expected seconds of the arm's next turn, including entering the scope, the lead-in call and the
-        single call.
-        """
+        """Expected seconds of the arm's next turn, including the untimed call and the single call."""
         return self.visit_s or self.call_s * (self.calls + (2 if self.calls > 1 else 0))
 
 
@@ -75,8 +73,7 @@ PAINT_S = 0.25
 
 
 class Reporter:
-    """Buffers rounds between reports, and waits for the screen if it shares the processors.
-
+    """Collects rounds between reports, and lets the screen draw each report.
     pace: if True, `settle` waits until the screen has drawn the last report, at most 0.25 s. state: the run's
     state, built from the reported events. holding: True while events are only buffered.
     """
@@ -98,9 +95,7 @@ class Reporter:
         self.flush()
 
     def round(self, event: Round) -> bool:
-        """Buffer a round; flush if a quarter of a second has passed since the last report. Returns True if
-        flushed.
-        """
+        """Buffer a round, and flush if a report is due. Returns True if flushed."""
         self._hold(event)
         due = self.due
         if due:
@@ -109,7 +104,6 @@ class Reporter:
 
     @property
     def due(self) -> bool:
-        """True if a quarter of a second has passed since the last report."""
         return self._clock() - self._said >= EVERY_S
 
     def _hold(self, event: Event) -> None:
@@ -139,10 +133,9 @@ def is_short(request: Measure) -> bool:
 @dataclass
 class Bench:
     """A run's request, its stopwatches and other tools, and the progress of its rounds.
-
-    values: the checked value of every parameter. rounds, elapsed_s: totals over all points. pressures: the
-    load by other processes, one entry per point. disturbed: number of rounds kept although the canary (see
-    `interference`) had changed its speed.
+    values: checked value of every parameter. rounds, elapsed_s: totals over all points. pressures: load by
+    other processes, one entry per point. disturbed: number of accepted rounds during which the canary (see
+    `interference`) showed a changed speed.
     """
 
     context: Context
@@ -161,7 +154,7 @@ class Bench:
     starts: Starts | None = None
     """Times no-op calls on the CPU between the rounds; None if no lower bound was requested."""
     stopwatches: Mapping[str, Stopwatch] = field(default_factory=dict)
-    """Stopwatches by device; each waits for that device only."""
+    """One stopwatch per device, which waits only for that device."""
 
     def stopwatch_of(self, cell: TimedArm) -> Stopwatch:
         return self.stopwatches.get(cell.arm.device, self.stopwatch)
@@ -172,7 +165,6 @@ class Bench:
 
     @property
     def budget(self) -> Budget:
-        """This process's part of the run's budget."""
         return self.request.budget.for_process(self.request.worker)
 
     @property
@@ -185,7 +177,6 @@ class Bench:
         return self.reporter.state
 
     def ran(self, arm: str) -> bool:
-        """Return True if the arm ran, with an observed device, at any size of this run."""
         known = self.state.arms.get(arm)
         return known is not None and known.device is not None
 
@@ -199,8 +190,7 @@ class Bench:
         self.check()
 
     def wait_prepared(self) -> None:
-        """If the request asks for it, wait while the run's other processes prepare and measure.
-
+        """If requested, wait while the run's other processes prepare and measure.
         Raises Cancelled if a stop was requested.
         """
         if not self.reporter.holding:
@@ -218,9 +208,7 @@ class Bench:
         self.reporter.say(Progress(run=self.run, stage=stage, done=done, total=total, unit=unit, arm=arm))
 
     def flag(self, flags: Iterable[Caveat]) -> None:
-        """Report caveats. If the run has several processes, each caveat names the process in which it
-        arose.
-        """
+        """Report caveats. In a run with several processes, each caveat names its process."""
         request = self.request
         several = request.worker > 0 or (request.budget.workers > 1 and not request.budget.further_s)
         for flag in flags:

@@ -24,9 +24,7 @@ def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> C
 
 
 def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list[Caveat]:
-    """Return the caveats about an arm's figures at one size: outliers, separate levels, drift, an unfinished
-    warm-up, or too little precision.
-    """
+    """Return the caveats about an arm's figures at one size."""
     samples = cell.samples
     of_samples = [outliers(samples), levels(samples), drift(samples)]
     found = [*of_samples, _not_warm(cell), _precision(cell, budget)]
@@ -34,9 +32,8 @@ def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list
 
 
 def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Caveat]:
-    """Return the caveats about the whole run: the processors were shared, or the machine's speed changed.
-
-    disturbed: number of rounds that were kept although the canary (see `interference`) had changed its speed.
+    """Return the caveats about the whole run: shared processors, and changes of the machine's speed.
+    disturbed: number of accepted rounds during which the canary (see `interference`) showed a changed speed.
     """
     found = [_contention(list(pressures))]
     if rounds and disturbed / rounds > CANARY_SHARE:
@@ -46,7 +43,7 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
 
 
 def of_gpus(bench: Bench) -> list[Caveat]:
-    """Before the first round, return the caveats about the GPUs that the run will use."""
+    """Return the caveats about the run's GPUs that are known before the first round."""
     out: list[Caveat] = []
     arms = {arm.device for arm in bench.request.arms}
     for gpu in bench.context.machine.gpus:
@@ -127,7 +124,6 @@ def _not_warm(cell: TimedArm) -> Found | None:
 
 
 def _precision(cell: TimedArm, budget: Budget) -> Found | None:
-    """Return a caveat if the interval is too wide, or if there are too few rounds."""
     known, n = estimate(cell.samples), len(cell.samples)
     half = known.relative_half_width if known else None
     if half is not None and half <= budget.precision and n >= budget.rounds:

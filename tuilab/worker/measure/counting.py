@@ -43,7 +43,6 @@ Key = Hashable
 
 MOST_TRIPS = 200_000
 BY_DATA, OPEN = "its number of iterations depends on the data", "its shapes depend on the data"
-"""Reasons why the arithmetic of an op is not counted."""
 LESS_WORK = "the branch with less work"
 """Note for a branch that depends on the data: the count is a lower bound."""
 
@@ -51,9 +50,9 @@ LESS_WORK = "the branch with less work"
 @dataclass(frozen=True)
 class Part:
     """An op of the graph, with all its executions in a call.
-
-    name: with the enclosing scopes, as in `model/dense/MatMul`. flop: operations of all executions; None if
-    unknown, for the reason `why`. reads, writes: bytes by piece of memory.
+    name: the op's name with the enclosing scopes, as in `model/dense/MatMul`. flop: number of operations of
+    all executions; None if unknown. why: the reason for an unknown `flop`. reads, writes: bytes by piece of
+    memory.
     """
 
     name: str
@@ -83,8 +82,9 @@ class Counted:
     state: set[Key] = field(default_factory=set)
     results: dict[Key, float] = field(default_factory=dict)
     loops: dict[str, float] = field(default_factory=dict)
-    """How often each loop's body runs in a call, if known, by the loop's name as the runtime writes it:
-    `while/body/while`."""
+    """Number of times that each loop's body runs in a call, if known. Keys are the loops' names as the
+    runtime writes them: `while/body/while`.
+    """
     notes: list[str] = field(default_factory=list)
     _read: tuple[int, Counter[Key]] = field(default=(-1, Counter()), repr=False)
 
@@ -92,8 +92,8 @@ class Counted:
         return flop(self.parts)
 
     def stays(self) -> tuple[Stay, ...]:
-        """Return the ops that only the CPU runs, by type, with the bytes copied from and to the GPU because
-        of them.
+        """Return the ops that only the CPU can run, by type, with the bytes that they copy from and to the
+        GPU.
         """
         held = [part for part in self.parts if part.stays]
         by_gpu = {key for part in self.parts if part.kernel for key in part.writes}
@@ -118,10 +118,9 @@ class Counted:
         )
 
     def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
-        """Return the bytes that these parts (default: all) read as inputs and write as outputs. Counts each
-        piece of memory once.
-
-        Excludes data that one part produces for another, because it may stay in a cache or register.
+        """Return the bytes that these parts (default: all) read as inputs and write as outputs, by piece of
+        memory.
+        Excludes data that one part produces for another, because this data may stay in a cache or register.
         """
         some = self.parts if parts is None else parts
         read: dict[Key, float] = defaultdict(float)
@@ -144,7 +143,6 @@ class Counted:
         return read_in, left
 
     def _readers(self) -> Counter[Key]:
-        """Count the parts that read each piece of memory."""
         if self._read[0] != len(self.parts):
             self._read = len(self.parts), Counter(key for part in self.parts for key in part.reads)
         return self._read[1]
@@ -162,7 +160,7 @@ class Counted:
 
 
 def flop(parts: Iterable[Part]) -> dict[str, float]:
-    """Return the operations of parts by the dtype they compute in."""
+    """Return the number of operations by dtype."""
     found: dict[str, float] = defaultdict(float)
     for part in parts:
         if part.flop:
@@ -171,8 +169,8 @@ def flop(parts: Iterable[Part]) -> dict[str, float]:
 
 
 def uncounted(parts: Iterable[Part]) -> tuple[str, ...]:
-    """Return the types of ops whose arithmetic is not counted, with the reason if known; most
-    executed first.
+    """Return the types of the ops whose arithmetic is not counted, most executed first, with the reason if
+    known.
     """
     found: Counter[str] = Counter()
     for part in parts:
@@ -238,8 +236,8 @@ class _Graphs:
 
 
 class _Body:
-    """Counts the ops of one graph. lies: the memory that holds each tensor, by tensor name. holds: the known
-    values of tensors, by name.
+    """Counts the ops of one graph.
+    lies: the piece of memory that holds each tensor, by tensor name. holds: known values of tensors, by name.
     """
 
     def __init__(
@@ -297,7 +295,7 @@ class _Body:
             self.graphs.counted.sizes[key] = max(size, self.graphs.counted.sizes.get(key, 0.0))
 
     def _new(self, op: Any) -> bool:
-        """Return True if the op runs: it depends on more than constants, and no equal op ran before it."""
+        """Return True unless the op is folded into a constant or equals an earlier op."""
         if self.optimised.folds(op):
             if op.type == "Const":
                 for tensor in op.outputs:
@@ -364,8 +362,8 @@ class _Body:
         )
 
     def _launches(self, op: Any, uses: Counter[str]) -> bool:
-        """Return True if the op needs its own GPU kernel, False if it is fused into the preceding matrix
-        product or convolution.
+        """Return True if the op launches its own GPU kernel. A fused op, such as a bias after a product, does
+        not.
         """
         if op.type in NO_LAUNCH or all(t.dtype.name in HOST_DTYPES for t in op.outputs):
             return False
@@ -460,7 +458,9 @@ class _Body:
                 self.holds[made.name] = left[index]
 
     def _branch(self, op: Any) -> None:
-        """Count the branch with the least arithmetic. The count is a lower bound, whichever branch runs."""
+        """Count the branch that is taken. If that branch is unknown, count the one with the least
+        arithmetic.
+        """
         if op.type.endswith("If"):
             names = [op.get_attr("then_branch").name, op.get_attr("else_branch").name]
         else:
@@ -499,7 +499,6 @@ class _Body:
         self._leave(op, least[2], least[3].outputs, self.runs)
 
     def _value(self, tensor: Any) -> Any:
-        """Return the tensor's value if it depends on constants only, else None."""
         try:
             return _Values(self.holds).of(tensor)
         except _NotKnown:
@@ -507,8 +506,8 @@ class _Body:
 
 
 def _traffic(op: Shaped, sizes: Sequence[float], made: Sequence[float]) -> dict[int, tuple[float, float]]:
-    """Return the bytes that one execution reads from each input, and the bytes that it writes into each input
-    in place.
+    """Return, for each input, the bytes that one execution reads from the input and writes into it in
+    place.
     """
     if op.op in BY_SHAPE or op.op in ("VarHandleOp", "Const"):
         return {}
@@ -552,7 +551,7 @@ def _origin(tensor: Any) -> Any:
 
 
 class _Values:
-    """Evaluates small tensors as the runtime would. holds: values of inputs, by tensor name."""
+    """Evaluates small tensors as the runtime would. holds: known values, by tensor name."""
 
     def __init__(self, holds: Mapping[str, Any]) -> None:
         self._known: dict[str, Any] = dict(holds)
@@ -598,7 +597,7 @@ class _Values:
         return given[slice(None if masks[0] else first, None if masks[1] else last, step)]
 
     def _logical(self, op: Any) -> Any:
-        """Evaluate a logical and/or. One operand alone may decide the result."""
+        """Evaluate a logical and/or, whose result one operand alone may decide."""
         decides = op.type == "LogicalOr"
         known: list[bool] = []
         for each in op.inputs:
@@ -648,10 +647,9 @@ _SMALL = _small()
 
 
 def _trips(condition: Any, body: Any, values: Sequence[Any]) -> tuple[int | None, dict[int, Any]]:
-    """Return how often a loop runs, found by evaluating its counters, and the counters' final values by
-    position.
-
-    The count is None if it depends on the data. values: the loop's initial values, None if unknown.
+    """Return how often a loop runs, and the final values of its counters by position.
+    Evaluates the counters. The number of runs is None if it depends on the data. values: the loop's initial
+    values; None for unknown values.
     """
     places = {t.name: i for i, t in enumerate(condition.inputs)}
     inner = {t.name: i for i, t in enumerate(body.inputs)}
@@ -702,8 +700,7 @@ def _inputs_of(tensor: Any) -> set[str]:
 @contextmanager
 def counting(arguments: Iterable[Any] = ()) -> Iterator["Recorder"]:
     """Count the eager ops and functions that this thread runs inside the context.
-
-    This slows them down, so do not time them. arguments: the tensors that are passed to the call.
+    Counting slows the ops down, so do not time them. arguments: tensors passed to the call.
     """
     from tensorflow.python.framework import op_callbacks
 
@@ -716,7 +713,7 @@ def counting(arguments: Iterable[Any] = ()) -> Iterator["Recorder"]:
 
 
 class Recorder:
-    """Counts each eager op, as a TensorFlow op callback."""
+    """A TensorFlow op callback that counts each eager op."""
 
     def __init__(self, arguments: list[Any]) -> None:
         from tensorflow.python.eager import context
@@ -792,7 +789,6 @@ class Recorder:
         )
 
     def _function(self, name: str, flat: list[Any], results: list[Any]) -> None:
-        """Count the graph of a function called eagerly, with the arguments of this call."""
         graph = graph_of(name, [shape_of(t) for t in flat])
         if graph is None:
             self.counted.parts.append(Part(name, "a function", "", 1, None, {}, {}))
@@ -828,7 +824,6 @@ class Recorder:
                     self._made.add(mine)
 
     def hand_back(self, results: Iterable[Any]) -> None:
-        """Record the call's results, which must still be alive."""
         self.counted.results = {self.place(t): float(_eager_bytes(t)) for t in results if _eager(t)}
 
 

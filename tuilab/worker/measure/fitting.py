@@ -20,33 +20,29 @@ from tuilab.worker.tracebacks import lacks_memory, text_of
 from tuilab.workloads.base import Workload
 
 SECONDS: dict[BudgetName, float] = {"quick": 8.0, "standard": 20.0, "publish": 40.0}
-"""Seconds for measuring the memory of one arm. Larger batches are extrapolated from the
-measurements so far.
-"""
+"""Seconds for measuring the memory of one arm, by budget."""
 LONGEST_CALL_S = 4.0
-"""Maximum expected seconds of a trial call; larger batches are not tried."""
+"""Maximum expected seconds of a trial call."""
 GROWTH, TELLING, POINTS = 4, 0.25, 2
-"""The batch is multiplied by GROWTH until POINTS batches have each used a share of at least TELLING of the
+"""The batch grows by the factor GROWTH until POINTS batches have each used at least the share TELLING of the
 free memory.
 """
 SAFE = 0.6
-"""Maximum share of the free memory for a trial call, predicted by the line through the previous trials. The
-allocator may use a chunk of nearly twice the size for a tensor, and a call that does not fit waits ten
-seconds before it fails.
+"""Maximum share of the free memory that a trial call may be expected to use.
+The allocator may take a chunk of nearly twice a tensor's size, and a call that does not fit waits ten seconds
+before it fails.
 """
 STRAIGHT = 0.1
 """Three memory peaks count as collinear if the two slopes between them differ by at most this share."""
 KEPT = 0.97
-"""Share of the extrapolated limit to use, because the allocator cannot use all of the memory. That batch is
-not tried: if it does not fit, the call waits ten seconds (`max_millis_to_wait` of TensorFlow's allocator),
-and if it fits, no memory of the GPU is left for other users.
+"""Share of the extrapolated largest batch to report, because the allocator cannot use all of the memory.
+The reported batch is not tried. If it did not fit, the call would wait ten seconds (`max_millis_to_wait` of
+TensorFlow's allocator); if it fitted, no GPU memory would be left for other users.
 """
 
 
 def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
-    """Return the model with the largest batches that fit, estimated from the shapes that its calls
-    produce.
-    """
+    """Return the model with the largest batches that fit, estimated from the shapes in its calls."""
     batch = _batch(bench.workload, model)
     if batch is None:
         return model
@@ -68,7 +64,7 @@ def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
 
 
 def by_trying(bench: Bench, model: ModelInfo) -> ModelInfo:
-    """Return the model with the largest batches that fit on its GPUs, measured by calling it. Raises
+    """Return the model with the largest batches that fit on the run's GPUs, found by calling it. Raises
     Cancelled.
     """
     batch = _batch(bench.workload, model)
@@ -104,8 +100,8 @@ def _devices_and_variants(bench: Bench) -> Iterator[tuple[str, str]]:
 
 
 def _memory(bench: Bench, device: str) -> int:
-    """Return the bytes that a call may use. For a GPU, this is the memory that was free when TensorFlow
-    opened the GPU.
+    """Return the bytes that a call may use. On a GPU, this is the memory that was free when TensorFlow opened
+    the GPU.
     """
     limit = next((d.memory for d in bench.context.machine.gpus if d.name == device), 0)
     return limit or free_memory()
@@ -126,8 +122,6 @@ def _with(model: ModelInfo, found: list[Fit]) -> ModelInfo:
 
 
 class Tried(NamedTuple):
-    """A batch size, the peak bytes of a call with it, and the bytes held between calls."""
-
     batch: int
     peak: int
     held: int
@@ -169,9 +163,7 @@ def largest_by_peaks(tried: Sequence[Tried], limit: float) -> float:
 
 
 class _Search:
-    """Calls the model with growing batches, fits a line to their peak memory, and solves it for the largest
-    batch.
-    """
+    """Finds the largest batch by calling the model with growing batches and extrapolating the peak memory."""
 
     def __init__(self, bench: Bench, arm: Arm, batch: LogInteger) -> None:
         self._bench, self._arm, self._batch = bench, arm, batch
@@ -209,7 +201,7 @@ class _Search:
         return self._found(max(large, int(most * KEPT)), "measured")
 
     def _telling(self, tried: Sequence[Tried]) -> int:
-        """Return how many of the tried batches used enough memory to fit the line through them."""
+        """Return the number of tried batches that used enough memory to fit the line."""
         base = tried[0].held
         return sum(each.peak - base >= TELLING * (self._limit - base) for each in tried)
 
@@ -227,8 +219,8 @@ class _Search:
         return _fit(self._arm.device, self._arm.variant, batch, self._batch.high, self._limit, source)
 
     def _try(self, batch: int) -> Tried | None:
-        """Call the model twice with a batch of this size and return the device memory that the calls took;
-        None if the batch did not fit.
+        """Call the model twice with this batch and return the device memory used; None if the batch did not
+        fit.
         """
         bench, memory = self._bench, self._tf.config.experimental
         bench.check()

@@ -8,8 +8,8 @@ from tuilab.worker.measure.optimised import shape_of
 
 
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
-    """Return the graph of a function. If its trace has unknown dimensions, retrace it with the shapes of
-    `operands`.
+    """Return the graph of a function, retraced with the shapes of `operands` if it has unknown dimensions.
+    Raises LookupError.
     """
     known = getattr(graph._get_function(name), "graph", None)
     if (inner := known) is None:
@@ -36,8 +36,8 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
 
 
 def _is_known(handle: Any) -> bool:
-    """Return True if the contents of a variable or list are known. Functions of a SavedModel do not record
-    these contents.
+    """Return True if the shape behind the handle of a variable or list is known.
+    Functions of a SavedModel do not record such shapes.
     """
     from tensorflow.python.ops import handle_data_util
 
@@ -48,9 +48,8 @@ def _is_known(handle: Any) -> bool:
 def with_shapes(
     graph: Any, outputs: Sequence[str], shapes: Sequence[Shape], operands: Sequence[Any] = ()
 ) -> tuple[Any, list[Any]]:
-    """Return the graph with these input shapes (None: unchanged), and its outputs with these names.
-
-    operands: the call's arguments, which may show the contents of variables and lists.
+    """Return a copy of the graph with these input shapes (None: unchanged), and its outputs with these names.
+    operands: the arguments of the call, whose handles may show shapes that the graph lacks.
     """
     import tensorflow as tf
     from tensorflow.python.framework import func_graph

@@ -1,6 +1,4 @@
-"""Detects interference by other programs during a measurement, from the speed and load of processors and
-GPUs.
-"""
+"""Detects interference by other programs from the speed and load of processors and GPUs."""
 
 import os
 import resource
@@ -51,8 +49,8 @@ class Canary:
         self._before = self._sing()
 
     def after(self) -> tuple[float, bool]:
-        """Take a sample after a round. Returns the slower of the samples taken before and after the round,
-        and whether either of them shows a changed speed.
+        """Return the slower of the samples before and after the round, and whether one of them shows a
+        changed speed.
         """
         before, self._before = self._before, self._sing()
         around = (before, self._before)
@@ -73,9 +71,7 @@ class Canary:
 
 
 SHORTEST_S = 0.2
-"""Minimum interval, in seconds, for measuring the load. In a shorter interval, the kernel's 10 ms ticks are
-too coarse.
-"""
+"""Minimum seconds for measuring the load. A shorter interval contains too few of the kernel's 10 ms ticks."""
 
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _GROUPS = Path("/sys/fs/cgroup")
@@ -88,9 +84,7 @@ _QUOTA = (
 
 @dataclass(frozen=True)
 class Counters:
-    """Readings at one moment, in seconds except `switches`; None for counters that this system does not
-    report.
-    """
+    """Readings at one moment, in seconds except `switches`; None if the system does not report a counter."""
 
     at: float
     switches: int
@@ -100,8 +94,8 @@ class Counters:
     own_s: float
 
     def without(self, a: "Counters", b: "Counters") -> "Counters":
-        """Return these readings plus the growth from `a` to `b`, so that later differences exclude other
-        workers' turns.
+        """Return these readings shifted by the growth from `a` to `b`, to exclude that interval from later
+        differences.
         """
         return Counters(
             at=self.at + b.at - a.at,
@@ -148,10 +142,9 @@ most bursts of activity.
 
 
 class HostWatch:
-    """Detects the activity of other processes, in windows of successive rounds.
-
+    """Records the load by other processes, in windows of successive rounds.
     whole: treat all rounds and the warm-up as one window, because a short process ends before the kernel's
-    ticks show any activity.
+    ticks show any load.
     """
 
     def __init__(
@@ -166,7 +159,6 @@ class HostWatch:
         self._first, self._before = 0, read()
 
     def start(self, index: int) -> None:
-        """Start a window at round `index`, and discard an unfinished window."""
         self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
@@ -176,9 +168,7 @@ class HostWatch:
             self._close(index, WINDOW_S)
 
     def windows(self, index: int) -> tuple[HostWindow, ...]:
-        """Return the windows completed since this method was last called. index: the index of the next
-        round.
-        """
+        """Return the windows completed since the last call. index: the next round."""
         if self._songs:
             self._close(index - 1, SHORTEST_S / 2 if self._whole else SHORTEST_S)
         seen, self._seen = tuple(self._seen), []
@@ -223,8 +213,8 @@ def _throttled() -> float | None:
 
 
 def _busy() -> float | None:
-    """Return the CPU seconds that all processes and other virtual machines have used on the CPUs available to
-    this process.
+    """Return the CPU seconds that all processes and other virtual machines have used on this process's
+    CPUs.
     """
     every = psutil.cpu_times(percpu=True)
     mine = [times for cpu, times in enumerate(every) if cpu in os.sched_getaffinity(0)]
@@ -236,15 +226,13 @@ SLOWED_SHARE = 0.01
 
 
 class GpuWatch:
-    """Watches the GPUs that a run uses. Does nothing without GPUs or without NVML."""
-
     def __init__(self, by_name: dict[str, str], used: Iterable[str]) -> None:
         self._buses = {name: by_name[name] for name in sorted(set(used)) if name in by_name}
         self._begun, self._since = time.monotonic(), time.time()
         self._before = {name: nvml.slowed(bus) for name, bus in self._buses.items()}
 
     def flags(self, run: str) -> list[Caveat]:
-        """Return caveats about the time since the start: lower clocks, other processes on a GPU."""
+        """Return caveats about the time since the start: lowered clocks, and other processes on a GPU."""
         out = []
         elapsed = max(time.monotonic() - self._begun, 1e-9)
         for name, bus in self._buses.items():

@@ -16,13 +16,12 @@ Tree = Mapping[str, Any]
 """Layers by name: the kind of each layer, or the subtree of a nested model."""
 
 MOST = 2_000
-"""Maximum number of layers reported, slowest first."""
 _CALLS = re.compile(r"(?:Stateful)?PartitionedCall(?:_\d+)?")
 _ASIDE = ("gradient_tape", "ConstantFolding", "ArithmeticOptimizer")
 """Scopes that TensorFlow adds around a layer's op names."""
 _LOSS = "compile_loss"
 _IN_LOOP = re.compile(r"(?:^|/)while(?:_\d+)?(?:_grad)?/")
-"""A scope of `tf.while_loop`, or of its gradient."""
+"""Matches a scope of `tf.while_loop` or of its gradient."""
 _AGAIN = re.compile(r"_\d+$")
 _FUSED = ("_Fused", "_Mkl", "_OneDnn")
 _UPDATES = (
@@ -35,7 +34,7 @@ _UPDATES = (
 MOST_FUSED = 4
 """Maximum number of ops that one kernel fuses after a matmul or convolution."""
 WHOLE = 0.95
-"""Share of the arithmetic above which a scope counts as the whole model instead of a layer."""
+"""A scope with at least this share of the arithmetic counts as the whole model, not as a layer."""
 
 
 class Layers:
@@ -55,11 +54,15 @@ class Layers:
         self._optimizers = {scopes[0] for scopes in updates if scopes and not self._path(scopes)}
 
     def ran(self, name: str, op: str) -> tuple[str, str]:
-        """Return the layer of an op that ran. A fused op is in the layer of its matmul or convolution."""
+        """Return the name and kind of the layer of an op that ran. A fused op is in the layer of its matmul
+        or convolution.
+        """
         return self.of(self._products.of(name, op), op)
 
     def of(self, name: str, op: str) -> tuple[str, str]:
-        """Return the layer's name and kind, `("block/conv", "Conv2D")`; "" for unknown parts."""
+        """Return the name and kind of an op's layer, as in `("block/conv", "Conv2D")`; "" for unknown
+        parts.
+        """
         scopes = _scopes(name)
         if self._tree is None:
             depth = len(self._root)
@@ -76,8 +79,8 @@ class Layers:
         return beside, "scope" if beside else ""
 
     def _path(self, scopes: Sequence[str]) -> tuple[str, str] | None:
-        """Return the layer that has these scopes, and its kind ("" for a nested model); None if there is no
-        such layer.
+        """Return the layer with these scopes and its kind ("" for a nested model); None if no layer has these
+        scopes.
         """
         found, level = list[str](), self._tree or {}
         for scope in scopes:
@@ -92,7 +95,9 @@ class Layers:
         return ("/".join(found), "") if found else None
 
     def _child(self, level: Tree, scope: str) -> str | None:
-        """Return the layer of a scope. Keras numbers the scope if it enters a layer more than once."""
+        """Return the layer of a scope. From the second use of a layer on, Keras appends a number to the
+        scope.
+        """
         plain = _AGAIN.sub("", scope)
         order = (scope, plain) if self._exact else (plain, scope)
         return next((name for name in order if name in level), None)
@@ -154,16 +159,14 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
 
 
 class _Products:
-    """Maps a fused kernel to its matmul or convolution. The kernel's work is assigned to that op's layer."""
+    """Finds the matmul or convolution in a fused kernel, whose work belongs to that op's layer."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = {part.name: part for part in parts}
         self._makers = {key: part for part in parts for key in part.writes}
 
     def of(self, name: str, op: str) -> str:
-        """Return the name of the fused matmul or convolution; the given name if the op is not fused or none
-        is found.
-        """
+        """Return the name of the fused matmul or convolution, or the given name if there is none."""
         known = _CALLS.sub("", name).lstrip("/") if name not in self._parts else name
         part = self._parts.get(known)
         if part is None or not op.startswith(_FUSED):
@@ -208,7 +211,6 @@ def _kind(parts: Sequence[Part]) -> str:
 
 
 def _scopes(name: str) -> list[str]:
-    """Return the scopes around an op that identify its layer."""
     return [each for each in name.split("/")[:-1] if each not in _ASIDE and not _CALLS.fullmatch(each)]
 
 

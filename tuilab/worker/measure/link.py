@@ -1,4 +1,4 @@
-"""Measures the speed of copies between two devices: α + bytes / β."""
+"""Measures the time of copies between two devices as α + bytes / β."""
 
 import functools
 from typing import Any

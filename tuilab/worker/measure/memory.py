@@ -12,14 +12,13 @@ from tuilab.model.quantity import size as bytes_words
 from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory
 
 LEAST = 64 * 2**20
-"""Bytes. Less memory than this is indistinguishable from the noise of TensorFlow's own allocations."""
+"""In bytes. Less memory than this cannot be distinguished from TensorFlow's own allocations."""
 MOST_POWER = 3.0
 """Largest exponent with which memory is assumed to grow with the size."""
 RESET, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
 def process_memory() -> int:
-    """Return the bytes of memory that this process currently holds."""
     return int(psutil.Process().memory_info().rss)
 
 
@@ -49,17 +48,14 @@ class SizesMemory:
         self._before = process_memory()
 
     def end(self, size: float) -> None:
-        """Record the memory that measuring the size took, at least `LEAST`.
-
-        Size 0 is ignored, because it predicts nothing about larger sizes.
+        """Record the memory, at least `LEAST`, that measuring this size took. Size 0 predicts nothing and is
+        ignored.
         """
         if size > 0:
             self._taken[size] = max(LEAST, peak() - self._before)
 
     def lacking(self, size: float) -> str:
-        """Return why the size does not fit into memory; "" if it fits, or if there are too few measurements
-        for a prediction.
-
+        """Return why the size does not fit into memory; "" if it fits, or if fewer than two sizes are known.
         Memory is assumed to grow as a power of the size, fitted to the two largest known sizes.
         """
         known = sorted(self._taken.items())[-2:]

@@ -17,7 +17,9 @@ from tuilab.worker.measure.functions import called
 from tuilab.worker.measure.optimised import ops_needed
 
 MOST_S, MOST_TRIPS = 2.0, 20_000
-"""Limits for running a call's loops step by step. A loop that takes longer is not counted."""
+"""Limits for running a call's loops step by step, in seconds and iterations. A loop beyond a limit is not
+counted.
+"""
 NOTE = "shapes and iterations as in one call"
 _UNSIZED = ("resource", "variant")
 
@@ -36,9 +38,7 @@ def of_call(concrete: Any, arguments: Sequence[Any]) -> Counted:
     shown: list[str] = []
 
     def also(outputs: Sequence[Any]) -> list[Any]:
-        """Return the shapes of the tensors whose shape the graph leaves open, and the initial values of the
-        loops.
-        """
+        """Return the shapes that the graph leaves open, and the initial values of the loops."""
         graph = tf.compat.v1.get_default_graph()
         needed = ops_needed(graph, outputs)
         ran = [op for op in graph.get_operations() if op.name in needed]
@@ -72,10 +72,9 @@ def _open(tensor: Any) -> bool:
 def _imported(
     graph: Any, names: Sequence[str], inputs: Sequence[Any], also: Callable[[Sequence[Any]], list[Any]]
 ) -> tuple[Any, list[Any]]:
-    """Return a concrete function that runs a copy of the graph on inputs of these shapes, and the copies of
-    the named tensors.
-
-    also: receives those copies inside the new graph, and returns the tensors that the function returns.
+    """Return a concrete function that runs a copy of the graph on inputs like these, and the copies of the
+    named tensors.
+    also: receives these copies in the new graph, and returns the tensors that the function returns.
     """
     definition, kept = graph.as_graph_def(), list[Any]()
 
@@ -95,8 +94,8 @@ def _imported(
 
 
 def _trips(graph: Any, loop: Any, values: Sequence[Any], ends: float) -> int | None:
-    """Run a loop from its initial values, and return its number of iterations; None if it exceeds a limit or
-    cannot be run by itself.
+    """Run a loop from its initial values and return its number of iterations; None beyond a limit, or if the
+    loop cannot run by itself.
     """
 
     def part(name: str) -> Any:

@@ -8,7 +8,7 @@ from tuilab.model.arithmetic import Shape, Shaped
 from tuilab.model.ops import BRANCHES, CALLS, LOOPS, SOURCES
 
 FOLDED = 100 * 1024
-"""Maximum bytes of an output that the optimizer folds into a constant even if its inputs are smaller."""
+"""Maximum bytes of an output that the optimizer folds into a constant even if the inputs are smaller."""
 
 
 class Optimised:
@@ -25,7 +25,7 @@ class Optimised:
         self._same: dict[str, str] = {}
 
     def folds(self, op: Any) -> bool:
-        """Return True if the op depends on constants only; if so, record its results as constants too."""
+        """Return True if the op is folded into a constant, and record its outputs as constants."""
         if stateful(op) or op.type in LOOPS | BRANCHES | CALLS | SOURCES:
             return False
         known = [self.constants.get(t.name) for t in op.inputs]
@@ -56,7 +56,6 @@ class Optimised:
 
 
 def stateful(op: Any) -> bool:
-    """Return True if the op has effects or state, so that each of its executions counts."""
     return op.op_def is None or bool(op.op_def.is_stateful)
 
 
@@ -80,8 +79,8 @@ def ops_needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
 
 
 def shape_of(tensor: Any, unknown: int | None = None) -> Shape:
-    """Return a tensor's shape, with unknown dimensions replaced by `unknown`; None if `unknown` is None and a
-    dimension is open.
+    """Return a tensor's shape, with unknown dimensions replaced by `unknown`.
+    Without `unknown`, returns None if a dimension is unknown.
     """
     if tensor.shape.is_fully_defined():
         return tuple(tensor.shape)
@@ -100,7 +99,6 @@ def nbytes(tensor: Any) -> int | None:
 
 
 def shaped(op: Any, value: Any = lambda index: None, unknown: int | None = None) -> Shaped:
-    """Return a graph's op with its shapes. unknown: size to use for unknown dimensions."""
     return Shaped(
         op=op.type,
         inputs=tuple(shape_of(t, unknown) for t in op.inputs),

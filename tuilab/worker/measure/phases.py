@@ -1,6 +1,4 @@
-"""Splits the time of one call into phases, using a short profile after the rounds and parts that are timed
-separately.
-"""
+"""Splits the time of one call into phases, from a short profile or from parts that are timed separately."""
 
 import os
 import statistics
@@ -41,29 +39,23 @@ of a longer call could fill the memory.
 GRAPH_LONGEST_S, GRAPH_OPS = 15.0, 100_000
 """A call may take `GRAPH_LONGEST_S` seconds if its graph is known to run at most `GRAPH_OPS` ops."""
 LARGEST = 4_000_000
-"""Maximum bytes of a profile to read; a larger profile takes too long."""
 EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
-"""In profiler events, approximately: the maximum for all profiled calls, the cost of one call without its
-ops, and the cost of one op launched from Python.
+"""Approximate numbers of profiler events: the maximum for all profiled calls, the events of a call without
+its ops, and the events of an op launched from Python.
 """
 OWN_S, OWN_FEWEST, OWN_CALLS = 0.02, 5, 20
-"""Limits for measuring the time spent in Python code: seconds, minimum number of calls (a single long call
-suffices), maximum number of calls.
-"""
+"""Limits for measuring the time in Python code: seconds, minimum and maximum number of calls."""
 NOTEWORTHY = 0.02
-"""Share of a call's time. The time in Python code is measured only if Python and dispatch together take at
-least this share.
-"""
+"""Minimum share of a call's time in Python and dispatch for which the time in Python code is measured."""
 LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}, "<")
 """Folders of the standard library and installed modules, and the file-name prefix of code without a file."""
 
 
 def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
-    """Yield the phases of the arm's calls, the cost of measuring them, and the layers of a model's graph.
-
-    A block of calls is profiled as it is timed; Python's own time is measured separately. For a call that
-    cannot be profiled, copies are timed separately, and an empty call of the same kind measures the launch
-    cost. The rest is reported as unknown. Raises the errors of its calls.
+    """Yield the phases of the arm's calls, the seconds of ops that stay on the CPU, and the layers of a
+    model's graph.
+    Profiles a block of calls, and measures the time in Python code separately. If a call cannot be profiled,
+    times its copies and an empty call, and reports the rest as unknown. Raises the errors of its calls.
     """
     begun = time.perf_counter()
     if cell.call_s > _longest_s(cell):
@@ -84,7 +76,7 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
 
 
 def _ops_share(bench: Bench, cell: TimedArm, account: Account) -> float:
-    """Return the share of the dispatch time that the ops take: the part that exceeds the time of an empty
+    """Return the share of the dispatch time that is spent on the ops: the time beyond that of an empty
     call.
     """
     dispatch = account.seconds("dispatch")
@@ -95,7 +87,6 @@ def _ops_share(bench: Bench, cell: TimedArm, account: Account) -> float:
 
 
 def _longest_s(cell: TimedArm) -> float:
-    """Return the seconds that a profiled call may take."""
     parts = cell.of_graph.parts if cell.of_graph is not None else ()
     endless = any(part.op in LOOPS for part in parts)  # such a loop's trip count depends on the data
     few = not endless and 0 < sum(part.runs for part in parts) <= GRAPH_OPS
@@ -125,7 +116,6 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
 
 
 def _most_calls(cell: TimedArm) -> int:
-    """Return the maximum number of calls whose profile can be read quickly."""
     events = FEWEST_EVENTS + cell.ops * (EAGER_EVENTS if cell.arm.mode == "eager" else 2)
     return max(1, min(MOST, EVENTS // events))
 
@@ -233,8 +223,8 @@ class OwnClock:
             self._since = time.perf_counter_ns()
 
     def _is_own(self, file: str) -> bool | None:
-        """Return False for a file of TensorFlow or Keras, None for another library, whose time counts for its
-        caller, and True for user code.
+        """Return True for user code, False for TensorFlow and Keras, and None for another library, whose time
+        counts for its caller.
         """
         if file not in self._whose:
             theirs = file.startswith(self._folders)
@@ -260,8 +250,8 @@ def _apart(bench: Bench, cell: TimedArm, why: str) -> Account:
 
 
 def _empty_calls(bench: Bench, cell: TimedArm) -> list[float]:
-    """Return the seconds of equivalent calls that do no work. In eager mode, they have the same number of
-    ops.
+    """Return the seconds of nine empty calls. In eager mode, an empty call has one empty op per op of the
+    arm.
     """
     tf, eager = bench.context.tf, cell.arm.mode == "eager"
     given = cell.case.arguments if all(tf.is_tensor(each) for each in cell.case.arguments) else ()

@@ -32,17 +32,15 @@ from tuilab.workloads.base import Case, Unavailable, Workload
 from tuilab.workloads.parts.precision import TF32_FROM
 
 MEMORY_SHARE = 0.9
-"""Share of the free memory that arms may use. The rest is left for the system, and for workloads that use
-more memory than they estimate.
-"""
+"""Share of the free memory that arms may use. The rest is for the system and for underestimated workloads."""
 
 _GROUP = Path("/sys/fs/cgroup")
 _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
 
 
 def free_memory() -> int:
-    """Return the bytes that this process may still allocate, within the system's and its control group's
-    limits.
+    """Return the bytes that this process may still allocate, limited by the system and by its control
+    group.
     """
     left = psutil.virtual_memory().available
     for limit, used in _LIMITS:
@@ -74,7 +72,7 @@ def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
 
 
 def missing_device(machine: Machine, arm: Arm) -> str:
-    """Return why this machine lacks the arm's device; "" if it has it."""
+    """Return why the arm's device is missing on this machine; "" if it is available."""
     names = [d.name for d in machine.devices]
     if arm.device in names:
         return ""
@@ -87,9 +85,8 @@ def missing_device(machine: Machine, arm: Arm) -> str:
 
 
 def mismatch(arm: Arm, observed: str, why: str = "") -> str:
-    """Return a description of the mismatch if a device other than the requested one computed; "" otherwise.
-
-    why: the reason, if known.
+    """Return a description if a device other than the requested one computed; "" otherwise. why: the reason,
+    if known.
     """
     if observed == arm.device:
         return ""
@@ -99,8 +96,8 @@ def mismatch(arm: Arm, observed: str, why: str = "") -> str:
 
 
 def computed(tf: Any, outputs: Any) -> str:
-    """Return the device that holds the largest output (`GPU:0`), which is taken for the device that computed;
-    "" if unknown.
+    """Return the device that holds the largest output, as `GPU:0`, and presumably computed it; "" if
+    unknown.
     """
     tensors = [t for t in tf.nest.flatten(outputs) if getattr(t, "backing_device", None)]
     if not tensors:
@@ -110,11 +107,8 @@ def computed(tf: Any, outputs: Any) -> str:
 
 
 def decide_device(arm: Arm, seen: str, case: Case) -> str:
-    """Return the device to report: the device observed from the ops, or else the device that the workload
-    reports.
-
-    A copy to the host runs no op on the other device, so the device that the workload reports is used. If no
-    TensorFlow op ran at all, the host's processor did the work.
+    """Return the device to report: the device on which ops ran, or else the device that the workload names.
+    For copies, the workload's device is used, because a copy to the host runs no op on the other device.
     """
     if case.copies:
         return case.device
@@ -125,9 +119,7 @@ REASON = 500
 
 
 def failed(run: str, arm: str, error: BaseException, point: int | None = None) -> ArmStatus:
-    """Return the event for an arm that raised an error: its reason, its sanitized traceback, and the error's
-    type and base classes.
-    """
+    """Return the event for an arm that raised an error."""
     name = type(error).__name__
     said = cause(error)
     named = said if isinstance(error, InputError) else f"{name}: {said}" if said else name
@@ -158,8 +150,8 @@ def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> Ar
 
 
 HLO_FIRST_CALL_S = 2.0
-"""Seconds. Inspecting an XLA program compiles it once more, so a program whose first call took longer is not
-inspected.
+"""Maximum seconds of a program's first call for inspecting the program, which makes XLA compile it once
+more.
 """
 
 
@@ -206,9 +198,7 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
 def _scrutinise(
     bench: Bench, cell: TimedArm, nodes: Sequence[Node], arithmetic: float | None, own: OwnCode | None
 ) -> None:
-    """Check that the calls compute the requested work and do not differ from each other; report a caveat
-    otherwise.
-    """
+    """Report a caveat for calls that do not compute the requested work, or that differ from each other."""
     found: list[Found] = []
     try:
         if own is not None:
@@ -302,7 +292,6 @@ def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[N
 
 
 def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
-    """Observe the placement of one call; return None if the observation failed."""
     bench.progress("recording the placement", arm=cell.arm.id)
     try:
         found = observe(
@@ -324,7 +313,7 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
 
 
 def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the nodes. If they belong to a model's graph, add each node's layer."""
+    """Add each node's layer if the nodes belong to a model's graph."""
     try:
         counted = of_model(bench, cell)
     except Exception:  # the error is reported when the arm's work is counted

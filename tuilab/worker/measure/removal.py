@@ -22,13 +22,12 @@ from tuilab.worker.measure.optimised import shape_of
 from tuilab.worker.tracebacks import text_of
 
 ROUNDS, FEWEST, WARM = 15, 7, 5
-"""Maximum and minimum number of rounds, and number of calls before them. The median of fewer than six rounds
-has no interval.
+"""Maximum and minimum number of rounds, and number of untimed calls before the rounds. Fewer than six rounds
+give no interval.
 """
 LAYER_S, ARM_S = 2.0, 4.0
 """Seconds for the rounds of a layer, and for all layers of an arm until the last one starts."""
 MOST_BYTES = 2**28
-"""Maximum bytes of a layer's results, which are kept during the rounds."""
 FED = "tuilab_fed"
 _SOURCES = ("Placeholder", "Const")
 _HANDLES = ("resource", "variant")
@@ -37,8 +36,8 @@ _HANDLES = ("resource", "variant")
 def with_savings(
     bench: Bench, cell: TimedArm, account: Account, layers: Sequence[LayerWork]
 ) -> tuple[LayerWork, ...]:
-    """Return the layers. Measures the saving of each layer whose share of the call is uncertain by more than
-    5 percentage points in the profile.
+    """Return the layers, with the measured saving of each layer whose share of the call is uncertain in the
+    profile.
     """
     wide = {layer.name: layer for layer in layers if _width(layer, account) > SHARE_PRECISION / 2}
     ends, done = time.monotonic() + ARM_S, dict[str, LayerWork]()
@@ -98,10 +97,9 @@ def _saved_share(bench: Bench, cell: TimedArm, layer: str) -> tuple[float, float
 def removed(
     tf: Any, concrete: Any, mine: Collection[str], arguments: Sequence[Any]
 ) -> Callable[[Any], list[Any]] | None:
-    """Return a function of the arguments that computes the graph without the ops `mine`; None if none of
-    these ops is a loop, or if their results are too large to keep.
-
-    Runs the graph once for these results.
+    """Return a function that computes the graph without the ops `mine`, after one run that records their
+    results.
+    Returns None if none of these ops is a loop, or if the results are too large to keep.
     """
     graph = concrete.graph
     if not any(op.type in LOOPS for op in graph.get_operations() if op.name in mine):
@@ -148,11 +146,10 @@ class _Border:
     results: Mapping[Any, Collection[str]]
     reads: Sequence[Any]
     within: Collection[str]
-    """Names of the layer's ops."""
 
     def passed(self, op: Any) -> str:
-        """Return the name of the layer's only input tensor if `op` yields the layer's only result, with the
-        same shape and dtype; "" otherwise.
+        """Return the name of the layer's only input if `op` is its only result and has the same shape and
+        dtype; else "".
         """
         if len(self.results) != 1 or len(op.outputs) != 1 or len(self.reads) != 1:
             return ""
@@ -177,7 +174,6 @@ class _Border:
 
 
 def _before(op: Any, within: Collection[str], reads: Collection[str]) -> set[str]:
-    """Return the names of the ops outside the layer that an op of the layer depends on."""
     waiting, seen, found = [op], set[str](), set[str]()
     while waiting:
         op = waiting.pop()

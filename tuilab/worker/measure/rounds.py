@@ -12,9 +12,8 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 
 
 def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
-    """Return, for each arm, the number of rounds from one of its turns to the next, such that `rounds` rounds
-    fit into the limit.
-
+    """Return the number of rounds between the turns of each arm, such that `rounds` rounds fit into
+    `limit_s`.
     costs: seconds of one block of each arm. If running all arms in every round would exceed `limit_s`, the
     time is shared max–min fair (water-filling): cheap arms keep all of their `rounds` turns, and expensive
     arms share the rest equally, with at least one turn each. So a 10 s call does not starve 5 ms calls, or
@@ -33,11 +32,10 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
 
 
 def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
-    """Return the finished arms that stay in the rounds, as indices into `finished`. finished: seconds per
-    block of each of these arms. unfinished_s: seconds per block of all unfinished arms together.
-
-    Ratios pair blocks of the same round, so finished arms are worth keeping while others continue. The
-    cheapest arms stay as long as their total cost does not exceed that of the unfinished arms, so a round
+    """Return the indices of the finished arms that stay in the rounds.
+    finished: seconds per block of each finished arm. unfinished_s: seconds per block of all unfinished arms
+    together. Ratios pair blocks of the same round, so finished arms are worth keeping while others continue.
+    The cheapest arms stay as long as their total cost does not exceed that of the unfinished arms, so a round
     takes at most twice the necessary time.
     """
     stay, spent = [], 0.0
@@ -51,13 +49,13 @@ def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
 
 REPEATS = 2
 WASTE_SHARE = 0.05
-"""Maximum share of the time so far that repeats of disturbed rounds may take. Each round is also repeated at
-most twice. Both limits are needed because every round is disturbed on a machine that is always busy.
+"""Maximum share of the time that repeats of disturbed rounds may take. On a busy machine, every round is
+disturbed.
 """
 
 SLOW_S = 0.5
-"""Seconds. If a block is expected to take longer, it is announced before it starts, so that the screen does
-not seem frozen.
+"""In seconds. A block that is expected to take longer is announced, so that the screen does not seem
+frozen.
 """
 
 Fail = Callable[[TimedArm, BaseException], None]
@@ -65,10 +63,9 @@ Fail = Callable[[TimedArm, BaseException], None]
 
 class RoundRobin:
     """Measures arms until each is precise enough or `limit_s` is over; stops only at the end of a round.
-
     An arm that raises an error is removed and passed to `fail`; the others continue. Every arm gets at least
-    one block, however long its call is; what it takes beyond an equal share of the limit is added to the
-    limit. watch: a host watch that is already running.
+    one block. If that block exceeds an equal share of the limit, the excess is added to the limit. watch: a
+    host watch that is already running.
     """
 
     def __init__(
@@ -117,7 +114,7 @@ class RoundRobin:
             self._bench.reporter.flush()
 
     def _let_others(self) -> None:
-        """Let the run's other workers take their turns. Their time does not count towards this worker's
+        """Let the run's other workers take their turns, without counting that time towards this worker's
         limit.
         """
         before, begun = interference.read_counters(), self._bench.stopwatch.now()
@@ -159,7 +156,6 @@ class RoundRobin:
         return [others[i] for i in stay]
 
     def _round(self, turn: list[TimedArm]) -> None:
-        """Run one round, and repeat it if the canary shows that the machine was disturbed."""
         self._bench.random.shuffle(turn)
         attempt = 0
         while True:
@@ -185,7 +181,6 @@ class RoundRobin:
             self._bench.starts.after_round(self._bench.stopwatches.get("CPU:0", self._bench.stopwatch))
 
     def _visit(self, cell: TimedArm, blocks: list[Block]) -> None:
-        """Time one block of an arm, and also a single call unless the block is a single call."""
         bench = self._bench
         bench.check()
         if cell.cost_s > SLOW_S:

@@ -30,8 +30,8 @@ from tuilab.worker.roofs import measure_roofs, roofed
 from tuilab.worker.starts import Starts
 
 QUIET = BUSY / 2
-"""Share of the processors. If roofs (hardware limits) were measured on a busy machine, they are measured
-again once other processes use less than this share.
+"""Roofs (hardware limits) that were measured on a busy machine are measured again when other processes use
+less than this share of the processors.
 """
 
 
@@ -92,8 +92,7 @@ def measure(context: Context, request: Request) -> None:
 def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
     """Return True if roofs (hardware limits) must be measured: a device has none, or the machine was busy
     when its roofs were measured and is quiet now.
-
-    Roofs that an arm of the run exceeded are treated as if measured on a busy machine (at `QUIET`).
+    If an arm of the run exceeded a roof, a load above `QUIET` already counts as busy.
     """
     devices = set(roofed(bench.context))
     if not any(devices <= roofs.devices.keys() for roofs in known):
@@ -106,7 +105,6 @@ def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
 
 
 def limit_s(request: Measure) -> float:
-    """Return the seconds that the rounds of this process may take per size."""
     return request.budget.for_process(request.worker).limit_s
 
 
@@ -167,7 +165,6 @@ def _bench(context: Context, request: Measure) -> Bench:
 
 
 def _present(bench: Bench) -> list[Arm]:
-    """Return the arms whose device is available, and report why the other arms cannot run."""
     present = []
     for arm in bench.request.arms:
         reason = missing_device(bench.context.machine, arm)

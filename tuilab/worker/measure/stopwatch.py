@@ -11,9 +11,7 @@ from tuilab.workloads.base import Case
 
 BLOCK_S = 0.005
 SYNCS_PER_BLOCK = 200
-"""Minimum length of a block, as a multiple of an empty sync, so that the sync's remaining jitter is
-below 1%.
-"""
+"""Minimum length of a block in empty syncs, which keeps the sync's remaining jitter below 1%."""
 
 LEAD_IN_FROM = 4
 """Blocks of at least this many calls start with one untimed call.
@@ -59,7 +57,6 @@ class Stopwatch:
         return max(self._block_s, SYNCS_PER_BLOCK * self.empty_s)
 
     def now(self) -> float:
-        """Return seconds on the stopwatch's own clock."""
         return self._clock() * 1e-9
 
     def block(self, case: Case, calls: int) -> float:
@@ -80,8 +77,8 @@ class Stopwatch:
             return seconds, self.time(case.call) if latency else None
 
     def time(self, call: Callable[[], object], calls: int = 1) -> float:
-        """Return the seconds of `calls` calls and one sync, without garbage collection. Waits until the
-        device is idle before it starts the clock.
+        """Return the seconds of `calls` calls and one sync, without garbage collection, starting on an idle
+        device.
         """
         collecting = gc.isenabled()
         self.sync()

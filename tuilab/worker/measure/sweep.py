@@ -27,9 +27,7 @@ from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Unavailable
 
 WARM_AGAIN = 0.3
-"""Share of the usual warm-up time for every point of a sweep except the first. After the first point, the
-process is warm, and only the function is new.
-"""
+"""Share of the usual warm-up time for later points of a sweep, at which the process is already warm."""
 WARM_CPU = 0.5
 """Share of the warm-up time for a CPU, which reaches its full clock rate within milliseconds; a GPU takes up
 to a second.
@@ -68,8 +66,8 @@ class _Point:
             for arm in (*telling, *others):
                 cell = self._prepare(arm)
                 if cell is not None and not begun and (arm in telling or not self._seen):
-                    # Measure these first, so that the user sees one figure per device before the other arms
-                    # are built.
+                    # Warm up these arms first, so that the user sees one figure per device before the other
+                    # arms are built.
                     self._try(cell, self._warm)
             self._bench.wait_prepared()
             if self._watch is not None:
@@ -160,10 +158,6 @@ class _Point:
                 bench.flag(caveats.of_cell(bench.run, cell, bench.budget, self._where))
 
     def _phases(self, cell: TimedArm) -> None:
-        """Report how the time of a call is split.
-
-        On failure, keeps the arm's other figures.
-        """
         bench = self._bench
         bench.progress("phases", arm=cell.arm.id)
         bench.reporter.settle()
@@ -198,8 +192,9 @@ class _Point:
 
 
 def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
-    """Return the arms to measure first (one graph arm per device), and the other arms. The first arms already
-    show whether the GPU is faster. A preset may have fifty arms, and each takes a second or more to build.
+    """Return one graph arm per device, to measure first, and the other arms.
+    A preset may have fifty arms, and each takes a second or more to build. The first arms already show
+    whether the GPU is faster.
     """
     first: dict[str, Arm] = {}
     for arm in arms:
@@ -212,9 +207,7 @@ BUDGETS = 4
 """Maximum time of a sweep's rounds over all points, as a multiple of the budget's seconds."""
 
 REFINING = 0.25
-"""Share of the sweep's time that is reserved for new sizes. Time that the first points do not use is added to
-this reserve.
-"""
+"""Share of a sweep's time that is reserved for new sizes."""
 
 
 def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], limit_s: float) -> None:
@@ -247,8 +240,8 @@ def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], l
 def _fitting(
     bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float, memory: SizesMemory
 ) -> dict[str, ArmStatus]:
-    """Measure a point, unless it would need more memory than is free, judging by the memory of smaller
-    points. Returns the status of the arms that could not be measured, by arm id.
+    """Measure a point, unless smaller points suggest that it needs more than the free memory.
+    Returns the status of the arms that could not be measured, by arm id.
     """
     size = math.prod(float(value) for value in point.values.values() if isinstance(value, (int, float)))
     if lacking := memory.lacking(size):
@@ -286,10 +279,9 @@ def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
 
 
 def _refine(bench: Bench, axis: Axis, first: int, arms: Sequence[Arm], total_s: float) -> None:
-    """Add sizes around each crossover until the crossover is precise, the time is up, or eight sizes were
+    """Add sizes around each crossover until all are precise, the time is up, or `MOST_ADDED` sizes were
     added.
-
-    first: the index of the first new point.
+    first: index of the first new point.
     """
     parameter = bench.workload.declaration.parameter(axis.parameter)
     assert isinstance(parameter, Integer | LogInteger)

@@ -31,17 +31,16 @@ from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
 
 MOST_GONE = 0.5
-"""Maximum share of the requested work that may be missing: valid graphs also fold some work, such as windows,
-masks and indices.
+"""Maximum share of the requested work that may be missing. Valid graphs also fold windows, masks and
+indices.
 """
 LEAST_LEFT = 0.1
 """Minimum share of the requested work that an XLA program must contain. Both counts are rough."""
 OF_A_STRING = 100.0
 """Assumed operations per string in a string op, which reads characters and allocates memory."""
 OF_UNKNOWN = 32
-"""Size assumed for a dimension that the trace leaves open."""
 LEAST_MERGED = 0.1
-"""Minimum share of the work in merged (duplicate) ops at which a caveat is reported."""
+"""Minimum share of the work in merged duplicate ops for which a caveat is reported."""
 
 PIPELINE = "Dataset_"
 """Prefix of the names that TensorFlow gives to functions passed to tf.data."""
@@ -56,10 +55,9 @@ def of_graph(
     executed: Callable[[], Counter[str]] | None = None,
 ) -> list[Found]:
     """Compare a graph's trace with the ops that ran; return caveats about missing work.
-
     program: estimated operations of the compiled module; XLA only. executed: returns how often each op type
     ran in a profiled call; used if most of the work depends on constants only, because the runtime may fold
-    it after it exported `nodes`.
+    such work after it exported `nodes`.
     """
     function = case.function
     if mode == "eager" or function is None or not hasattr(function, "get_concrete_function"):
@@ -98,9 +96,7 @@ def of_graph(
 
 class Asked:
     """The estimated operations of a traced graph, and of its unused and its constant parts.
-
-    Equal ops count once; `merged` holds the number of duplicates of each type, and `made` the total number of
-    ops.
+    Equal ops count once. merged: number of duplicates, by op type. made: number of all ops, by op type.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -158,16 +154,14 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Return the removable work that did not run, by op type. If more ops of a type ran than the
-        necessary number, the excess counts as removable work that did run.
-        """
+        """Return the part of the removable work `gone` that did not run, by op type."""
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
 
 
 def _work(op: Any) -> float:
-    """Estimate the number of arithmetic operations of an op: at least one per output element. Unknown
-    dimensions count as 32.
+    """Estimate the number of arithmetic operations of an op, at least one per output element.
+    Unknown dimensions count as 32.
     """
     if op.type in NO_WORK or op.type.startswith(("Assign", "Var")):
         return 0.0
@@ -185,17 +179,12 @@ def _work(op: Any) -> float:
 
 @dataclass
 class Watch:
-    """The side effects observed in one call of user code."""
-
     traced: list[str] = field(default_factory=list)
     printed: int = 0
-    """Number of writes to the standard streams."""
     built: int = 0
-    """Number of variables created."""
     drew: bool = False
     """True if random numbers were drawn with NumPy's or Python's global generator."""
     seeded: int = 0
-    """Number of times a random seed was set."""
     taken: int = 0
     """Number of times that a tensor's values were passed to NumPy."""
     looped: str = ""
@@ -215,7 +204,7 @@ class KerasLoop(Exception):
 
 
 def refusal(name: str) -> str:
-    """Explain why a function that calls this Keras loop cannot be measured as a graph, and which step to use
+    """Explain why a function with this Keras loop cannot be measured as a graph, and which step to use
     instead.
     """
     return (
@@ -226,9 +215,7 @@ def refusal(name: str) -> str:
 
 @contextmanager
 def watched(tf: Any) -> Iterator[Watch]:
-    """Watch the calls made inside the context. Watching costs microseconds, so do not use it in a timed
-    block.
-    """
+    """Watch the calls inside the context. Watching takes microseconds, so do not use it in a timed block."""
     from tensorflow.python.framework import (
         func_graph,
         ops,
@@ -323,7 +310,8 @@ class OwnCode:
     def call_again(self, tf: Any, case: Case) -> None:
         call, trace = case.compute or case.call, getattr(case.function, "get_concrete_function", None)
         for _ in range(2):
-            # If the function has a graph, use no tape: it would also differentiate a training step's graph.
+            # If the function has a graph, use no tape: a tape would also differentiate a training step's
+            # graph.
             with watched(tf) as seen, nullcontext() if trace else self._recorded(tf, case) as recorded:
                 out = call()
             self.later.append(seen)

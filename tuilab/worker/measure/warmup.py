@@ -16,10 +16,8 @@ MIN_WINDOW = 4
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The difference between two windows of samples, as a share of the later window's time. Positive if the
-    earlier window was slower.
-
-    Infinite if only the later window's time is 0.
+    """The difference between two windows of samples, as a share of the later window's time.
+    Positive if the earlier window was slower; infinite if only the later window's time is 0.
     """
 
     mean: float
@@ -53,10 +51,8 @@ def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
 
 
 def settled(samples: Sequence[float], window: int | None = None) -> bool:
-    """Return True if the last two windows of `window` samples agree. Without `window`, compares the two
-    halves of the samples.
-
-    False while there are too few samples.
+    """Return True if the last two windows of samples agree; False while there are too few samples.
+    window: number of samples per window; by default, half of all samples.
     """
     size = window or len(samples) // 2
     if size < MIN_WINDOW or len(samples) < 2 * size:
@@ -130,10 +126,9 @@ def warm_up(
 
 
 def at_once(samples: Sequence[float]) -> bool:
-    """Return True if the first calls were as fast as the last calls. samples: seconds per call.
-
-    Compares the median of the first eight samples with that of the last half: they agree within 5%, or within
-    twice the error that the scatter of the last half explains. False while there are too few samples.
+    """Return True if the first calls were as fast as the last calls; False while there are too few samples.
+    Compares the medians of the first eight samples and of the last half. They must agree within 5%, or within
+    twice the error that the scatter of the last half explains. samples: seconds per call.
     """
     if len(samples) < 2 * FIRST:
         return False
@@ -148,10 +143,9 @@ def at_once(samples: Sequence[float]) -> bool:
 
 def steady(samples: Sequence[float], visit_s: float, limit_s: float) -> bool:
     """Return True if the last two windows of samples agree. samples: seconds per call.
-
-    A window is a third of all samples, 4 to 200, and the last two are compared as in pyperf (`settled`):
-    short windows would miss a slow but long drift. If two windows of four blocks (`visit_s` each) would not
-    fit into the limit, the last two samples must agree within 10%.
+    A window is a third of all samples, 4 to 200, because short windows would miss a slow but long drift. If
+    two windows of four blocks (`visit_s` each) would not fit into the limit, the last two samples must agree
+    within 10%.
     """
     if len(samples) >= 2 * MIN_WINDOW:
         return settled(samples, max(MIN_WINDOW, min(WINDOW, len(samples) // 3)))

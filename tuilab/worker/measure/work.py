@@ -19,9 +19,7 @@ from tuilab.worker.tracebacks import text_of
 
 
 def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
-    """Yield the declared work of every requested arm, even if its device is missing. User code
-    declares none.
-    """
+    """Yield the declared work of every requested arm, even if its device is missing."""
     if bench.workload.work is None:
         return
     for arm in bench.request.arms:
@@ -63,9 +61,7 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
 def _with_eager_counts(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
     """Give arms with data-dependent loops or branches the operation count of the eager arm, which counts each
     op that runs.
-
-    Without an eager arm, the report names the loop and suggests measuring eager mode too. The arms may come
-    in any order.
+    Without an eager arm, suggests measuring eager mode too. The arms may come in any order.
     """
     modes = [msgspec.structs.replace(arm, mode=mode) for mode in MODES]
     told = bench.state.arms
@@ -107,14 +103,12 @@ def _with_eager_counts(bench: Bench, arm: Arm, point: int, work: Work) -> Iterat
 
 
 LONGEST_S = 2.0
-"""Maximum seconds of a call that is repeated to count its work."""
 _EAGER = "also measure eager mode to count it"
 
 
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
-    """Return the work of a model's graph, from which its layers are reported; None for other arms.
-
-    Raises the errors of counting. XLA's kernels span several layers, and eager ops carry no layer names.
+    """Return the work of a model's graph; None for other arms. Raises the errors of counting.
+    Only graph mode has layers: XLA's kernels span several layers, and eager ops carry no layer names.
     """
     if bench.workload.info is not None and timed.arm.mode == "graph" and timed.of_graph is None:
         timed.of_graph = _traced(bench, timed)
@@ -122,8 +116,7 @@ def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
 
 
 def _traced(bench: Bench, timed: TimedArm) -> Counted:
-    """Return the work of the arm's graph. If some of it depends on the data, make another call to count it.
-
+    """Return the work of the arm's graph, with one more call to count the work that depends on the data.
     If the run has an eager arm, that arm counts the loops (`_with_eager_counts`).
     """
     case, eager = timed.case, msgspec.structs.replace(timed.arm, mode="eager")
@@ -142,8 +135,8 @@ def _traced(bench: Bench, timed: TimedArm) -> Counted:
 
 
 def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
-    """Return the event that reports the work, including the FLOP that the workload declares for the arm's
-    variant.
+    """Return the event for the work, with the FLOP that the workload declares for the arm's variant, if
+    any.
     """
     does = next((v.does for v in bench.workload.declaration.variants if v.name == arm.variant), "")
     return WorkKnown(
@@ -182,7 +175,6 @@ def work_of(found: Counted, *, compiled: bool = False) -> Work:
 
 
 def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
-    """Return the work of these parts, or of all parts if None."""
     read, wrote = found.touched(some)
     parts = found.parts if some is None else some
     by_dtype: dict[str, float] = defaultdict(float)
@@ -211,13 +203,11 @@ def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
 
 
 MOST_ROWS = 500
-"""Maximum number of rows in `Work.each`. If a call has more kinds of kernels than this, only the sum is
-reported.
-"""
+"""Maximum number of rows in `Work.each`. For a call with more kinds of kernels, the rows are omitted."""
 
 
 def _each(parts: Sequence[Part]) -> tuple[Kernels, ...]:
-    """Return the parts that launch a kernel, with equal ones merged into one row."""
+    """Return the parts that launch a kernel, with equal parts merged into one row."""
     found: dict[tuple[str, float, float], float] = defaultdict(float)
     for part in parts:
         if part.kernel and part.runs:

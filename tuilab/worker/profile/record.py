@@ -1,6 +1,4 @@
-"""Runs a few calls under TensorFlow's profiler, in a separate pass, and as many calls without it for
-comparison.
-"""
+"""Runs a few calls under TensorFlow's profiler, and as many without it for comparison."""
 
 import gc
 import statistics
@@ -22,9 +20,9 @@ from tuilab.workloads.base import Case
 
 FEWEST, MOST = 3, 50
 LONG_S = 0.1
-"""Maximum seconds of a call for profiling several calls. Of a longer call, only one is profiled."""
+"""Maximum seconds of a call of which several are profiled. A longer call is profiled once."""
 BESIDE_S, BESIDE = 0.2, 3
-"""Limits for the unprofiled blocks on each side of the profiled block: seconds and number of blocks."""
+"""Limits for the unprofiled blocks on each side of the profiled block: total seconds and number of blocks."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +71,8 @@ def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
 
 def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
     """Profile a block of `calls` calls; return the path inside the profiler's folder and the file's bytes.
-
-    Enters the case's scope after the profiler has started. The scope discards the elements that an input
-    pipeline prepared during that start.
+    Enters the case's scope after the profiler has started, because the scope discards the elements that an
+    input pipeline prepared meanwhile.
     """
     profiler = tf.profiler.experimental
 

@@ -61,7 +61,7 @@ def cell(name: str, call: Callable[[], object], calls: int, call_s: float) -> Ti
 
 
 def by_round(bench: Bench, cells: Sequence[TimedArm]) -> list[dict[int, float]]:
-    """Warm up and measure the arms; return each arm's seconds per call, by round."""
+    """Measure the arms; return each arm's seconds per call, by round."""
     for one in cells:
         one.samples.clear()
     budget = bench.request.budget

@@ -19,7 +19,6 @@ LENGTHS_S = (50e-6, 200e-6, 1e-3, 5e-3, 20e-3, 100e-3)
 
 
 def resolution() -> Check:
-    """Check that the smallest step between two clock readings is at most `RESOLUTION_S`."""
     steps = []
     for _ in range(20_000):
         first = time.perf_counter_ns()
@@ -37,9 +36,7 @@ def resolution() -> Check:
 
 
 def rate() -> Check:
-    """Check that the clock runs at the rate of the system's real-time clock, which is corrected over the
-    network.
-    """
+    """Check the clock's rate against the system's real-time clock, which is corrected over the network."""
     begun, other = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
     time.sleep(RATE_S)
     ended, after = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
@@ -83,11 +80,11 @@ def slope(context: Context, *, long: bool) -> Check:
 
 
 def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, float]:
-    """Fit measured to true seconds by least squares of the relative errors; return the slope and the constant
-    (seconds).
-
-    measured = slope · true + constant; divided by `true`, this is a line in 1 / true. The constant is the
-    interpreter's overhead around each spin: 2% of the shortest spin, and not an error of the clock.
+    """Fit measured to true seconds by least squares of the relative errors; return the slope and the
+    constant.
+    measured = slope · true + constant; divided by `true`, this is a line in 1 / true. The constant, in
+    seconds, is the interpreter's overhead around each spin (2% of the shortest spin), not an error of the
+    clock.
     """
     # The standard library fits lines only from Python 3.10 on.
     x, y = [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]

@@ -26,9 +26,8 @@ GROWTH = 0.06
 
 
 def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
-    """Return in how many of `runs` runs an event with probability `rate` may occur by chance (99th
+    """Return the maximum number of `runs` runs in which an event of probability `rate` occurs by chance (99th
     percentile).
-
     known_from: number of trials from which the rate was estimated. Uses the normal approximation to the
     binomial distribution with continuity correction. Without this allowance, a true rate of 5% would fail
     every other time.
@@ -39,16 +38,16 @@ def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
 
 @dataclass
 class Noise:
-    """The machine's noise, from runs that compare a call with itself: the rounds of both sides, and seconds
-    per run.
+    """The machine's noise, from runs that compare a call with itself.
+    runs: seconds per call of both sides, by round. run_s: seconds per run.
     """
 
     runs: list[tuple[dict[int, float], dict[int, float]]] = field(default_factory=list)
     run_s: float = 0.0
 
     def least(self) -> float | None:
-        """Return the smallest difference that nine out of ten runs on this machine detect (median of the
-        runs).
+        """Return the smallest difference that nine of ten runs on this machine detect, as the median over the
+        runs.
         """
         found = [estimate.least for a, b in self.runs if (estimate := ratio(a, b)) is not None]
         known = [least for least in found if least is not None]
@@ -63,8 +62,8 @@ class Noise:
         return sum(estimate is not None and estimate.is_slower for estimate in found) / len(made)
 
     def seconds_for(self, difference: float) -> float | None:
-        """Return how many seconds a run must take to detect `difference`. Noise falls with the square root of
-        the duration.
+        """Return the seconds that a run needs to detect `difference`. Noise falls with the square root of the
+        duration.
         """
         least = self.least()
         return None if least is None else self.run_s * max(1.0, (least / difference) ** 2)
@@ -152,10 +151,10 @@ def resolution(noise: Noise) -> Check | None:
 
 
 def wanted(expected: float | None, runs: int, known_from: int) -> float:
-    """Return how many of `runs` runs must detect the difference: nine out of ten, or the share expected from
-    the noise.
-
-    expected: that share, estimated from `known_from` runs with the same noise.
+    """Return the number of `runs` runs that must detect the difference: nine of ten, or fewer on a noisy
+    machine.
+    expected: share of runs that can detect the difference, estimated from `known_from` runs with the same
+    noise.
     """
     if expected is None or not known_from:
         return FOUND * runs

@@ -32,9 +32,7 @@ LONGEST_S = 60.0
 
 
 def forked(context: Context) -> Optional[Check]:
-    """Compare forks with fresh processes, in random order. Return None if runs are not forked on this
-    system.
-    """
+    """Compare forks with fresh processes, in random order. Returns None if this system does not fork runs."""
     own = context.machine
     if sys.platform != "linux" or own.gpus or own.environment:
         return None
@@ -50,9 +48,7 @@ def forked(context: Context) -> Optional[Check]:
 
 
 def judged(forks: Sequence[float], fresh: Sequence[float]) -> Check:
-    """Check that the log times of both kinds of process have the same mean, with Student's t-test and pooled
-    variance.
-    """
+    """Check that both kinds of process have the same mean log time (Student's t-test, pooled variance)."""
     free = len(forks) + len(fresh) - 2
     squares = sum((len(logs) - 1) * statistics.variance(logs) for logs in (forks, fresh))
     error = math.sqrt(squares / free * (1 / len(forks) + 1 / len(fresh)))
@@ -135,7 +131,6 @@ def _fork_worker(asking: socket.socket) -> Iterator[Ends]:
 
 
 def _measure(told: Iterable[bytes], ask: Callable[[bytes], object]) -> float:
-    """Return the median seconds per call of a small STFT in that worker."""
     state, declaration = RunState(), find("stft").declaration
     values = check_values(declaration.parameters, declaration.constraints, {"samples": 4_096})
     request = Measure(

@@ -42,7 +42,7 @@ def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
 
 
 def summary(done: list[Check], seconds: float) -> SelftestSummary:
-    """Summarize all checks in one sentence. On a busy machine, the checks mean little."""
+    """Return the summary of the checks, which is unreliable if the machine was not idle."""
     failed = [check.name for check in done if not check.passed]
     idle = not {"idle", "still-idle"} & set(failed)
     message = f"all {len(done)} checks passed" if len(done) > 1 else "the check passed"
@@ -66,7 +66,9 @@ def _run(name: str, check: Callable[[], Optional[Check]]) -> Check | None:
 
 
 def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -> Checks:
-    """Return the checks by name. during: other processes' use of the processors during each check so far."""
+    """Return the checks by name. during: load by other processes in each finished check, filled while the
+    checks run.
+    """
     noise = decisions.Noise()
     long, times, seed = asked.long, 5 if asked.long else 1, asked.seed
     made: Checks = {

@@ -18,8 +18,8 @@ Samples = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The number of trials whose interval contained the true value, out of `trials`. A trial without an
-    interval counts as a miss.
+    """Number of trials whose interval contained the true value. A trial without an interval counts as a
+    miss.
     """
 
     covered: int
@@ -27,12 +27,11 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """Share of the trials, 0 to 1, whose interval contained the true value."""
         return self.covered / self.trials
 
     @property
     def within_limits(self) -> bool:
-        """True for 93 to 97%, the expected coverage of 95% intervals."""
+        """True for 93 to 97%, as expected of 95% intervals."""
         return LIMITS[0] <= self.share <= LIMITS[1]
 
 
@@ -81,7 +80,7 @@ def ratio_coverage(
 def differences(
     trials: int = 200, n: int = 20, truth: float = 1.0, rho: float = 0.0, seed: int = 3
 ) -> Coverage:
-    """Return how often two arms are judged different. Expected: at most 5% for `truth` 1, nearly always for
+    """Return how often two arms are judged different: expected at most 5% for `truth` 1, nearly always for
     1.05.
     """
     found = _ratios(trials, n, truth, rho, seed)
@@ -103,8 +102,6 @@ def _ratios(trials: int, n: int, truth: float, rho: float, seed: int) -> list[tu
 
 @dataclass(frozen=True, slots=True)
 class CostLine:
-    """A simulated arm that takes base_s + each_s · size seconds per call."""
-
     base_s: float
     each_s: float
 
@@ -127,7 +124,6 @@ class TwoLines:
         return (self.a.base_s - self.b.base_s) / (self.b.each_s - self.a.each_s)
 
     def measure(self, size: int) -> tuple[dict[int, float], dict[int, float]]:
-        """Measure arms a and b; return the seconds per call of each, by round."""
         shared = noise(self.rng, 1, self.rounds, 0.05, 0.9)[0]
         logs = [shared + noise(self.rng, 1, self.rounds, self.spread, 0.0)[0] for _ in range(2)]
         a, b = (
@@ -163,10 +159,9 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
 
 
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
-    """Return the result of a sweep of the two lines, bisected until noise dominates.
-
-    If a sweep stops earlier, its intervals are wider. They also cover the uncertainty of interpolation, so
-    more than 95% of them contain the truth.
+    """Return simulated timings of a sweep, with up to `refine` sizes added until noise dominates.
+    If a sweep stops earlier, its intervals also cover the uncertainty of interpolation, so more than 95% of
+    them contain the truth.
     """
     a: dict[int, dict[int, float]] = {}
     b: dict[int, dict[int, float]] = {}

@@ -35,24 +35,24 @@ LISTEN_S = 2.0
 QUIET = "other processes use ≤ 25% of the processors; few waits or interruptions"
 SIDE = 1_024
 FASTEST_CLOCK = 6e9
-"""Hz. No processor on the market has a higher clock rate."""
+"""In Hz. No processor on the market has a higher clock rate."""
 
 FLOPS_PER_CYCLE = 64
-"""float32 operations per core: two 512-bit fused multiply-adds, the widest outside matrix units."""
+"""float32 operations of a core per cycle: two 512-bit fused multiply-adds, the widest outside matrix
+units.
+"""
 
 LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
 """Bytes per second of one PCIe lane by generation, net of line encoding (PCI-SIG)."""
 
 
 def listen(context: Context, seconds: float = LISTEN_S) -> Pressure | None:
-    """Measure spins for a while and return how much other processes used the processors."""
     own = bench(context, rounds=10**9, limit_s=seconds)
     by_round(own, [cell("spin", lambda: spin(1e-3), 5, 1e-3)])
     return own.pressures[-1] if own.pressures else None
 
 
 def idle(seen: Pressure | None) -> Check:
-    """Check that no other process used the processors before the test."""
     doubt = contention(seen) if seen else None
     message = (
         f"NOT IDLE: {doubt.message}"
@@ -63,7 +63,6 @@ def idle(seen: Pressure | None) -> Check:
 
 
 def still_idle(during: Mapping[str, Pressure]) -> Check:
-    """Check that no other process used the processors during any of the checks."""
     doubts = {name: doubt for name, seen in during.items() if (doubt := contention(seen))}
     worst = max(during.values(), key=lambda seen: _others(seen) or 0.0, default=None)
     message = f"other processes used at most {_describe_load(worst)} of the processors during any check"
@@ -83,7 +82,6 @@ def _describe_load(seen: Pressure | None) -> str:
 
 
 def hog(context: Context) -> Check:
-    """Check that busy processes, one per processor, are detected."""
     with _hogs(len(os.sched_getaffinity(0))):
         seen = listen(context)
     doubt = contention(seen) if seen else None
@@ -118,9 +116,7 @@ def _hogs(count: int) -> Iterator[None]:
 
 
 def roofline(context: Context) -> Check:
-    """Check that the rate of a matrix product stays below the theoretical maximum of the processor's
-    cores.
-    """
+    """Check that a matrix product's rate stays below the theoretical maximum of the processor's cores."""
     tf, own = context.tf, bench(context, rounds=20, limit_s=10.0)
     with tf.device("/CPU:0"):
         matrix = tf.random.normal((SIDE, SIDE), seed=1)
@@ -147,7 +143,6 @@ ROOFS_S = 1.0
 
 
 def shares(context: Context) -> Check:
-    """Check that calls of known work stay within this machine's roofs, measured now."""
     tf, own = context.tf, bench(context, rounds=10, limit_s=10.0)
     works, cells = {}, []
     with tf.device("/CPU:0"):
@@ -180,8 +175,8 @@ def shares(context: Context) -> Check:
 def under(
     roofs: Roofs, machine: Machine, works: Mapping[str, Work], timed: Sequence[Mapping[int, float]]
 ) -> RunState:
-    """Return a measured run with these calls. timed: for each call, its seconds by round, as returned by
-    `by_round`.
+    """Return a measured run with these calls. timed: each call's seconds by round, as `by_round` returns
+    them.
     """
     state, arms = RunState(), tuple(Arm("CPU:0", "eager", variant=name) for name in works)
     scenario, point = Scenario("selftest", {}), e.Point(0)
@@ -212,8 +207,8 @@ def _clock() -> float:
 
 
 def link(context: Context) -> Check | None:
-    """Check that copies to the first GPU are no faster than its PCIe link. Return None without a GPU or a
-    known link.
+    """Check that copies to the first GPU do not exceed its PCIe link. Returns None without a GPU or a known
+    link.
     """
     if not context.gpus.opened:
         return None
