@@ -1,6 +1,4 @@
-"""Opens a model file as a workload: `.keras`, `.h5` or a SavedModel folder. Checks the file's contents
-before it opens the file.
-"""
+"""Opens a `.keras` or `.h5` file or a SavedModel folder as a workload, after checking its contents."""
 
 import contextlib
 import threading
@@ -18,17 +16,14 @@ from tuilab.worker.models.opening_limits import limited
 from tuilab.workloads.base import Workload
 
 TELL_S = 0.5
-"""Seconds between progress reports. If a model opens faster, no progress is reported."""
 LEAST_TOLD = 20_000_000
-"""Bytes. Progress in reading is reported only for models of at least this size."""
+"""In bytes. Progress in reading is reported only for larger models."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 
 def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workload:
     """Return the model as a workload. Loads it once per worker, and again only if its file changes.
-
-    tell: called from a thread while loading. Raises InputError with one sentence for any problem with the
-    file.
+    tell: receives the progress, from another thread. Raises InputError for any problem with the file.
     """
     folder, _, signature = file.rpartition(":")
     if Path(file).is_dir() or not Path(folder or file).is_dir():
@@ -45,9 +40,7 @@ def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workloa
 
 @contextlib.contextmanager
 def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
-    """While a model loads, report how much of its file, or of its folder's variables, this process has
-    read.
-    """
+    """While a model loads, report how many of its bytes this process has read."""
     if tell is None:
         yield
         return
@@ -72,7 +65,6 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
 
 
 def weight(path: Path) -> int:
-    """Return the bytes of the file, or of the folder's variables."""
     files = [path] if path.is_file() else [each for each in path.glob("variables/*") if each.is_file()]
     return sum(file.stat().st_size for file in files)
 
@@ -111,7 +103,7 @@ def _open(path: Path, signature: str, opening: Opening) -> Workload:
 
 
 def _version(path: Path) -> tuple[int, ...]:
-    """Return numbers that change when the file, or a file in the folder, changes."""
+    """Return modification times and sizes, which change when the model's files change."""
     files = [path, path / "saved_model.pb", path / "variables" / "variables.index"]
     found = [file.stat() for file in files if file.exists()]
     return tuple(number for one in found for number in (one.st_mtime_ns, one.st_size))

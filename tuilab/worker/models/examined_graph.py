@@ -1,5 +1,5 @@
-"""Examines one graph of a SavedModel before TensorFlow loads it, and finds the ops that run only if the user
-trusts the file.
+"""Examines a graph of a SavedModel before TensorFlow loads it, and finds the ops that need the user's
+trust.
 """
 
 import contextlib
@@ -13,12 +13,11 @@ from tuilab.worker.models.allowed_ops import COMPUTES, SAVING, TABLES_OF_FILES
 _PASSES = frozenset(("Identity", "StringJoin", "Pack", "ShardedFilename", "MergeV2Checkpoints"))
 """Ops that derive a file name from other file names."""
 _ENDS = frozenset(("_Arg", "_Retval"))
-"""The inputs and outputs of a function's graph."""
+"""Op types of the inputs and outputs in a function's graph."""
 _GIVEN = PLACEHOLDERS | {"PlaceholderV2"}
 
 
 def bodies(graph: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the nodes of a `MetaGraphDef` (with name "") and of each function in its library."""
     return nodes_of(graph.graph_def)
 
 
@@ -30,8 +29,8 @@ def nodes_of(graph: Any) -> Iterator[tuple[str, Any]]:
 
 
 class Examined:
-    """Examines a `MetaGraphDef`. of_objects: True if TensorFlow runs the functions of its objects rather than
-    its nodes.
+    """Examines a `MetaGraphDef`. of_objects: True if TensorFlow runs the functions of the graph's objects,
+    not its nodes.
     """
 
     def __init__(self, graph: Any, of_objects: bool) -> None:
@@ -68,9 +67,7 @@ class Examined:
 
     def _ambiguous(self) -> Counter[str]:
         """Count the functions that share their name with another function or with a TensorFlow op.
-
-        TensorFlow never writes such a graph. If it were accepted, the file could make TensorFlow run a
-        function other than the examined one.
+        TensorFlow never writes such a graph, which could make it run a function other than the examined one.
         """
         from tensorflow.python.framework import op_def_registry
 
@@ -83,7 +80,7 @@ class Examined:
         """Return the functions that never run, because only the saver's nodes refer to them."""
         objects = self._graph.object_graph_def
         used = set(objects.concrete_functions)
-        for each in objects.nodes:  # nodes may refer to functions that this list lacks
+        for each in objects.nodes:  # nodes may refer to functions that `concrete_functions` lacks
             used.update(
                 (*each.function.concrete_functions, each.bare_concrete_function.concrete_function_name)
             )
@@ -125,8 +122,8 @@ class Examined:
         return node.op in _PASSES and bool(made_of) and self._is_of_the_saver(made_of[0], depth + 1)
 
     def _is_plain_text(self, name: str) -> bool:
-        """Return True for a constant part of a path, or for a choice between two constants, which TensorFlow
-        writes for S3.
+        """Return True for a constant part of a path, or for TensorFlow's choice between two such parts for
+        S3.
         """
         node = self._nodes.get(name)
         if node is not None and node.op in ("Select", "SelectV2"):
@@ -159,7 +156,6 @@ class Examined:
         return found
 
     def _assets(self) -> set[str]:
-        """Return the nodes whose value is a file in the model's own `assets` folder."""
         files = self._graph.asset_file_def
         return {_node_of(each.tensor_info.name) for each in files if _is_plain(each.filename)}
 
@@ -184,10 +180,8 @@ class Examined:
 
 
 def _of_nested(node: Any, nodes: Any) -> Counter[str]:
-    """Count the ops that need the user's trust in the graph of a `DatasetFromGraph`, if that graph is a
-    constant.
-
-    `DatasetFromGraph` itself is always refused, because its graph may also be computed.
+    """Count the disallowed ops in the constant graph of a `DatasetFromGraph`.
+    The `DatasetFromGraph` itself is always refused, because its graph may also be computed.
     """
     from google.protobuf.message import DecodeError
     from tensorflow.core.framework.graph_pb2 import GraphDef

@@ -1,4 +1,4 @@
-"""Describes a model's inputs: unknown dimensions, and arrays that the model accepts."""
+"""Describes a model's inputs, and generates arrays that the model accepts."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -24,15 +24,13 @@ LARGEST_BATCH = 65_536
 _AXES = {2: ("length",), 3: ("length", "features"), 4: ("height", "width", "channels")}
 WORDS = ("red", "green", "blue", "cat", "dog", "house", "tree", "seven")
 INTEGERS = 1_000
-"""Exclusive limit for integers of unknown range, unless the model rejects a smaller value."""
+"""Exclusive upper limit assumed for integers of unknown range."""
 LARGEST_DATA = 2**33
 _RANGE = re.compile(r"(?:is not in|outside the valid range of|is out of range) \[0, (\d+)\)")
 
 
 def axis_name(rank: int, axis: int) -> str:
-    """Return the name of the parameter that sets this unknown dimension. rank: number of the input's
-    dimensions.
-    """
+    """Return the parameter that sets an unknown dimension of an input with `rank` dimensions."""
     if axis == 0:
         return BATCH
     names = _AXES.get(rank, ())
@@ -40,7 +38,7 @@ def axis_name(rank: int, axis: int) -> str:
 
 
 def parameters(given: "Given", batch: int = 0) -> tuple[LogInteger, ...]:
-    """Return a parameter for each unknown dimension. batch: initial value of the batch size, 0 if unknown."""
+    """Return a parameter for each unknown dimension. batch: initial batch size; 0 if unknown."""
     return tuple(_parameter(name, given, batch) for name in given.open)
 
 
@@ -69,21 +67,18 @@ def sizes(values: Mapping[str, Value]) -> dict[str, int]:
 
 
 def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the shape with the given sizes in place of its unknown dimensions."""
     return tuple(known.get(axis_name(len(shape), i), 1) if n is None else n for i, n in enumerate(shape))
 
 
 def limit_of(error: Exception) -> int:
-    """Return the exclusive upper limit of an op's integers from its error message; 0 if the message contains
-    none.
-    """
+    """Return the exclusive upper limit of integers from an op's error message; 0 if the message has none."""
     match = _RANGE.search(str(error))
     return max(1, int(match[1])) if match else 0
 
 
 def stated(name: str, how: str) -> None:
-    """Raise InputError because `--input` was given for a model that already defines its inputs. how: where
-    the model defines them.
+    """Raise InputError for an `--input` that the model already defines. how: where the model defines its
+    inputs.
     """
     expected = f"no shape: the model defines its inputs ({how}); use --set for unknown sizes"
     raise InputError("--input", name, expected)
@@ -97,8 +92,8 @@ class Made:
         self._random = np.random.default_rng(0)
 
     def array(self, dtype: str, shape: tuple[int, ...], hint: Any = None, largest: bool = False) -> Any:
-        """Return a random array. hint: a Range, or the maximum of floats. largest: set every integer to the
-        largest valid value.
+        """Return a random array. hint: a Range, or the maximum of floats. largest: use the largest valid
+        integers.
         """
         np = self._np
         taken = hint if isinstance(hint, Range) else Range()
@@ -130,12 +125,11 @@ class Made:
         return (self._random.random(shape, dtype=np.float32) * most).astype(kind)
 
     def splits(self, dtype: str, rows: int, count: int) -> Any:
-        """Return the row splits of `rows` ragged rows with `count` values in total."""
         ends = self._np.sort(self._random.integers(0, count + 1, size=max(0, rows - 1)))
         return self._np.concatenate([[0], ends, [count]]).astype(self._tf.as_dtype(dtype).as_numpy_dtype)
 
     def between(self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
-        """Return an array of uniform random numbers between low and high, by default between 0 and 1."""
+        """Return uniform random numbers between low and high, by default between 0 and 1."""
         np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
         if dtype in ("string", "bool"):
             return self.array(dtype, shape)
@@ -171,7 +165,6 @@ class Made:
 
 
 def _loss_of(loss: Any, name: str, index: int) -> str:
-    """Return the name of an output's loss in snake case."""
     if isinstance(loss, dict):
         loss = loss.get(name) or list(loss.values())[min(index, len(loss) - 1)]
     elif isinstance(loss, (list, tuple)):
@@ -182,9 +175,7 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 
 class Given:
     """A model's inputs: generated to suit the model, or supplied by the user (`--data`).
-
-    hints: how `Made.array` generates each input, by the input's name. Hints found in the graph of `call` take
-    precedence.
+    hints: how `Made.array` generates each input, by name. Hints from the graph of `call` take precedence.
     """
 
     def __init__(
@@ -198,17 +189,15 @@ class Given:
         self._known |= {name: each for name, each in zip(names, found, strict=False) if each != Range()}
         self._hints: dict[str, Any] = {**hints, **self._known}
         self._values = self._ragged()
-        """Maps each input with row splits to the input that holds the values of these ragged rows."""
+        """Maps each input of row splits to the input with the values of the ragged rows."""
         self._tied: dict[str, str] = {}
         self._data = _read(data, specs) if data else None
         self._whole = self._data is not None and self._is_whole()
-        """True if the user's inputs belong to a single call and are not examples from which to take a
-        batch.
-        """
+        """True if the user's inputs belong to a single call, so no batch can be taken from them."""
         self.open = () if self._whole else self._open_dimensions()
         """Names of the dimensions that can be set."""
         self.most: dict[str, int] = {}
-        """Maximum size of each dimension except the batch, in the user's own inputs."""
+        """Maximum size of each dimension except the batch, limited by the user's inputs."""
         self.takes: dict[str, tuple[int, int]] = {}
         """For each dimension, the minimum size that the model accepts, and the factor of which each size must
         be a multiple. The factor is 0 if the model accepts no larger size.
@@ -223,8 +212,8 @@ class Given:
             self.said = (f"The inputs come from {sanitize_line(Path(data).name, 100)}.",)
 
     def _ragged(self) -> dict[str, str]:
-        """Map each input with row splits to the input with their values: TensorFlow names the two
-        parts of a ragged input `ids` and `ids_1`.
+        """Map each input of row splits to the input of values. TensorFlow names these two parts of a ragged
+        input `ids_1` and `ids`.
         """
         splits = [name for name, each in self._known.items() if each.splits]
         others = [name for name, _, shape in self.specs if name not in splits and shape[:1] == (None,)]
@@ -236,8 +225,8 @@ class Given:
         return {name: base for name, base in pairs.items() if base and of.count(base) == 1}
 
     def _is_whole(self) -> bool:
-        """Return True if the arrays cannot be split into batches, because rows are ragged or
-        lengths differ.
+        """Return True if the arrays cannot be split into batches, because rows are ragged or lengths
+        differ.
         """
         lengths = {
             len(array)
@@ -266,8 +255,7 @@ class Given:
 
     def probe(self) -> None:
         """Call the model on small inputs to find the range of its integers and the sizes it accepts.
-
-        Raises the model's error if it rejects every size that was tried; InputError if it rejects the values.
+        Raises the model's error if no tried size works, and InputError if the model rejects the values.
         """
         call = self._call
         tried = ((16, 1), (64, 1), (96, 1), (128, 1), (16, 16)) if self._data is None else ((0, 1),)
@@ -312,9 +300,7 @@ class Given:
         )
 
     def _sizes_taken(self, name: str, call: Callable[..., Any], known: Mapping[str, int]) -> tuple[int, int]:
-        """Return the minimum size of a dimension, and the number of which each size must be a multiple (see
-        `takes`).
-        """
+        """Return the minimum size of a dimension, and the factor of its sizes (see `takes`)."""
 
         def runs(size: int) -> bool:
             return self._runs(call, self.sizes({**known, name: size}))
@@ -339,8 +325,8 @@ class Given:
         return done
 
     def sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
-        """Return the sizes among the values, plus the sizes of the dimensions that must be equal to one of
-        these.
+        """Return the sizes among the values, and the sizes of dimensions that must be equal to one of
+        them.
         """
         found = sizes(values)
         return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
@@ -364,7 +350,7 @@ class Given:
         return True
 
     def _lower(self, limit: int) -> bool:
-        """Lower the limit of integers after an error, first for inputs whose range the graph does not
+        """Lower the limit of integers after an error. Starts with inputs whose range the graph does not
         show.
         """
         integers = [name for name, dtype, _ in self.specs if dtype.startswith(("int", "uint"))]
@@ -384,7 +370,6 @@ class Given:
             raise Unavailable("strings are not copied to a device, and this model takes strings")
 
     def described(self) -> tuple[ModelInput, ...]:
-        """Return each input with its shape and a description of its data."""
         return tuple(
             ModelInput(
                 name=name,
@@ -402,7 +387,6 @@ class Given:
         return self._tied.get(name, name)
 
     def arrays(self, values: Mapping[str, Value]) -> list[Any]:
-        """Return the arrays for these parameter values, in the order of the inputs."""
         return self._made(self.sizes(values))
 
     def _made(self, known: Mapping[str, int], largest: bool = False) -> list[Any]:
@@ -497,9 +481,8 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
 
 
 def _take_examples(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
-    """Return as many examples as the shape asks for.
-
-    Examples are repeated if there are too few; other dimensions must be large enough.
+    """Return as many examples as the shape requires, repeated if there are too few.
+    Raises InputError if another dimension is too small.
     """
     if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):
         raise InputError(f"--data: {name}", array.shape[1:], f"at least {at[1:]} of each example")

@@ -1,6 +1,4 @@
-"""Measures a Keras model from a `.keras` or `.h5` file: inference and a training step, in three
-precisions.
-"""
+"""Measures a Keras model from a `.keras` or `.h5` file: inference and training, in three precisions."""
 
 import importlib
 import io
@@ -50,7 +48,6 @@ ROOMY = 64 * 2**20
 """Bytes that layers may need in addition to the size of the file's weights."""
 
 _COMPILED = ("compile_config", "training")
-"""Keys of a config that describe how the model was compiled."""
 _CODE = frozenset(("Lambda", "__lambda__", "TFSMLayer", "TorchModuleWrapper", "FlaxLayer", "JaxLayer"))
 _QUANTISED = ("QuantizedDTypePolicy", "QuantizedFloat8DTypePolicy")
 _TABLES = ("vocabulary", "idf_weights")
@@ -82,8 +79,8 @@ class _Opened:
     )
 
     def model(self, tf: Any, device: str, policy: str, use: str) -> Any:
-        """Return the model with a copy of its weights on the device. Arms that differ only in their mode
-        share this model.
+        """Return the model on the device, with a copy of the weights. Arms that differ only in their mode
+        share it.
         """
         key = device, policy, use
         model = self.loaded if key == (HOST, FLOAT32, INFERENCE) else self.live.get(key)
@@ -248,8 +245,8 @@ def _step_data(tf: Any, model: Any, parts: list[Any], count: int) -> tuple[Any, 
 
 
 def packed(tf: Any, model: Any, inputs: Any) -> Any:
-    """Return the tensors in the form that the model takes. A ragged input is built from its values and its
-    row splits.
+    """Return the inputs in the form that the model takes, with ragged tensors built from values and row
+    splits.
     """
     given, parts = iter(inputs), []
     for each in model.inputs:
@@ -259,7 +256,7 @@ def packed(tf: Any, model: Any, inputs: Any) -> Any:
 
 
 def inputs_of(tf: Any, model: Any) -> tuple[list[Spec], dict[str, Any]]:
-    """Return the inputs of a Keras model, and the range of values that its layers imply, for `Given`."""
+    """Return the inputs of a Keras model, and the value ranges that its layers imply."""
     specs: list[Spec] = []
     hints = _hints(model)
     for index, each in enumerate(model.inputs):
@@ -276,7 +273,7 @@ def _is_ragged(tensor: Any) -> bool:
 
 
 def _compile(tf: Any, model: Any, loss: str, policy: str) -> None:
-    """Compile a model that has no loss. For float16, add loss scaling to the optimizer."""
+    """Compile a model that has no optimizer. For float16, add loss scaling to the optimizer."""
     keras = _keras()
     scaled = policy == "mixed_float16"
     optimizer = model.optimizer if getattr(model, "optimizer", None) is not None else None
@@ -291,8 +288,8 @@ def _compile(tf: Any, model: Any, loss: str, policy: str) -> None:
 
 
 def _load(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
-    """Return the model, and the reason why the file's compile configuration could not be restored. lost: if
-    not "", the reason for not trying to restore it.
+    """Return the model, and the reason why its compile configuration is not restored. lost: that reason, if
+    known.
     """
     load = _keras().models.load_model
     if not lost:
@@ -309,8 +306,7 @@ def _load(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
 
 def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
     """Return a subclassed model as a functional model, with the inputs of `--input` or of its build config.
-
-    Raises InputError if neither gives their shapes, or if Keras cannot trace the call.
+    Raises InputError if the shapes are unknown, or if Keras cannot trace the call.
     """
     keras = _keras()
     try:
@@ -368,9 +364,7 @@ def _loss(model: Any, lost: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _set(model: Any, loaded: Any) -> None:
-    """Copy the weights of `loaded` into `model` one by one, because copying all at once would double the
-    memory.
-    """
+    """Copy the weights of `loaded` into `model` one by one; copying all at once would double the memory."""
     taken, there = len(model.weights), len(loaded.weights)
     if taken != there:
         raise InputError("weights", there, f"the {taken} that the layers have")
@@ -389,7 +383,7 @@ def _set(model: Any, loaded: Any) -> None:
 
 
 def _adapted(model: Any) -> Iterator[Any]:
-    """Yield the layers, including those of nested models, that learn a vocabulary or statistics from data."""
+    """Yield the layers that learn a vocabulary or statistics from data, also inside nested models."""
     for each in model.layers:
         if isinstance(each, _keras().Model):
             yield from _adapted(each)
@@ -398,7 +392,7 @@ def _adapted(model: Any) -> Iterator[Any]:
 
 
 def _sparse(model: Any) -> tuple[str, ...]:
-    """Return a note for each sparse input, because it is measured with dense numbers."""
+    """Return a note for each sparse input, which is measured with dense numbers."""
     names = [_input_name(each, i) for i, each in enumerate(model.inputs) if getattr(each, "sparse", False)]
     return tuple(f"{name} may be sparse; it is measured with dense numbers." for name in names)
 
@@ -408,8 +402,8 @@ def _input_name(tensor: Any, index: int) -> str:
 
 
 def with_policy(config: Any, policy: str) -> Any:
-    """Return the config with this dtype policy set in each layer that computes in float32, including
-    quantized layers.
+    """Return the config with this dtype policy in each layer that computes in float32, quantized layers
+    included.
     """
     if isinstance(config, list):
         return [with_policy(each, policy) for each in config]
@@ -423,9 +417,7 @@ def with_policy(config: Any, policy: str) -> Any:
 
 
 def saved_by_keras_2(path: Path) -> str:
-    """Return a version such as `Keras 2.15.0` for a `.keras`, `.h5` or SavedModel that Keras 2 wrote; "" for
-    other files.
-    """
+    """Return a version such as `Keras 2.15.0` if Keras 2 wrote the model; "" otherwise."""
     found: object = ""
     try:
         if path.is_dir():
@@ -503,8 +495,6 @@ def _described(path: Path) -> tuple[Any, int]:
 
 
 class _Within(io.RawIOBase):
-    """Presents a part of a file as a separate stream."""
-
     def __init__(self, whole: BinaryIO, start: int, length: int) -> None:
         self._whole, self._start, self._length, self._at = whole, start, length, 0
 
@@ -527,8 +517,8 @@ class _Within(io.RawIOBase):
 
 
 def _seekable(archive: zipfile.ZipFile, stream: BinaryIO, member: zipfile.ZipInfo) -> BinaryIO:
-    """Return the zip member as a stream that seeks quickly. A stream from `ZipFile.open` re-reads from the
-    start to seek back.
+    """Return the zip member as a stream that seeks backward quickly. `ZipFile.open` would re-read from the
+    start.
     """
     if member.compress_type != zipfile.ZIP_STORED:
         return io.BytesIO(archive.read(member))
@@ -582,9 +572,7 @@ def _described_h5(path: Path, name: str) -> tuple[Any, int]:
 
 
 def check_tables(file: Any, name: str, weighs: int) -> None:
-    """Raise InputError if the HDF5 file refers to other files, or if its tables are larger than its size
-    allows.
-
+    """Raise InputError if the HDF5 file refers to other files, or if its tables are too large for its size.
     file: a path or a stream. Does not read values.
     """
     import h5py
@@ -666,9 +654,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
 
 
 def _is_table(value: Any) -> bool:
-    """Return True if the description itself contains the vocabulary and its weights, rather than the name of
-    a file.
-    """
+    """Return True if the description contains the table itself, not the name of a file."""
     if isinstance(value, dict):
         inner = value.get("config")
         value = inner.get("value") if isinstance(inner, dict) else inner
@@ -676,7 +662,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_class(kind: Any, module: Any) -> bool:
-    """Return True if Keras would create an object of one of its own classes, and the class is on the list."""
+    """Return True if Keras would use one of its own classes, and the class is on the list."""
     if not isinstance(kind, str) or "." in kind:
         return False
     rooms = [room for room, names in CLASSES.items() if kind in names]
@@ -689,7 +675,7 @@ def _is_class(kind: Any, module: Any) -> bool:
 
 
 def _is_function(function: Any, module: Any, registered: Any) -> bool:
-    """Return True if Keras would load one of its own functions, and the function is on the list."""
+    """Return True if Keras would use one of its own functions, and the function is on the list."""
     if not isinstance(function, str) or function not in FUNCTIONS or registered not in (None, function):
         return False
     rooms = [f"{root}.{room}" for root in ("keras", "keras.src") for room in ROOMS_OF_FUNCTIONS]
@@ -713,7 +699,6 @@ def _registered_objects() -> frozenset[str]:
 
 
 def _parts(config: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of the description, including nested objects."""
     waiting = [config]
     while waiting:
         each = waiting.pop()
@@ -726,7 +711,7 @@ def _parts(config: Any) -> Iterator[dict[str, Any]]:
 
 
 def _asks(part: Mapping[str, Any], inner: Mapping[str, Any]) -> int:
-    """Return the bytes of the layer's main weight, if the description shows its shape."""
+    """Return the bytes of the layer's main weight; 0 if the description does not show its shape."""
     made = next((inner[k] for k in ("units", "filters", "output_dim") if isinstance(inner.get(k), int)), 0)
     if not made:
         return 0

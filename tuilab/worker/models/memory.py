@@ -9,7 +9,7 @@ from tuilab.worker.measure.functions import called
 from tuilab.worker.models.inputs import BATCH
 
 Needs = Callable[..., int]
-"""Type of a function that returns bytes, given sizes by name and whether the call trains."""
+"""Returns bytes, given sizes by name and whether the call trains."""
 
 
 def of_keras(tf: Any, model: Any) -> Needs:
@@ -32,7 +32,6 @@ def of_weights(tf: Any, model: Any) -> int:
 
 
 def of_graph(graph: Any) -> Needs:
-    """Return a function that estimates the bytes of a graph's variables and op outputs."""
     weights = sum(_captured(t) for t, _ in graph.captures)
     made = [
         (tuple(t.shape), t.dtype.size) for t in _tensors(graph) if t.shape.rank is not None and t.dtype.size
@@ -41,7 +40,6 @@ def of_graph(graph: Any) -> Needs:
 
 
 def _tensors(graph: Any) -> Iterator[Any]:
-    """Yield the outputs of the ops in the graph and in the functions that it calls."""
     for op in graph.get_operations():
         if op.type in CALLS | LOOPS:
             yield from _tensors(
@@ -67,7 +65,7 @@ def _needs(weights: int, made: Sequence[tuple[tuple[int | None, ...], int]]) -> 
             for shape, item in made
         ]
         if training:
-            # The factor 4: the weights, their gradients, and two numbers per weight that Adam keeps.
+            # Four numbers per weight: the weight, its gradient, and two numbers that Adam keeps.
             return 4 * weights + 2 * sum(each)
         return weights + 2 * max(each, default=0)
 

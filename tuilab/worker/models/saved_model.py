@@ -32,7 +32,6 @@ from tuilab.workloads.base import Build, Case, Unavailable, Workload
 USUAL = "serving_default"
 LARGEST_GRAPH = 2**31
 MOST_NAMED = 20
-"""Maximum number of ops of one kind in a message."""
 REFERENCES = frozenset({"Variable", "VariableV2"})
 """TensorFlow 1's reference variables. TensorFlow loads their values on the CPU, whatever the device scope."""
 ON_CPU_ONLY = (
@@ -75,8 +74,8 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         return repeat(tf, lambda: held.signatures[of](**named), manifest.steps if manifest is not None else 1)
 
     def graph_for(arrays: Sequence[Any]) -> str:
-        """Return the name of the program's own graph if the inputs have the shapes of the captured call, else
-        the name of the graph for any batch size.
+        """Return the captured program's graph if it fits the inputs' shapes, else the graph for any batch
+        size.
         """
         if as_called is None:
             return chosen
@@ -143,7 +142,7 @@ def _declaration(name: str, title: str, info: ModelInfo, axes: tuple[Parameter, 
 
 
 def _manifest(folder: Path, name: str) -> Manifest | None:
-    """Return the manifest that `tuilab.capture` wrote next to the graph."""
+    """Return the manifest that `tuilab.capture` wrote; None for other models. Raises InputError."""
     path = folder / MANIFEST
     if not path.exists():
         return None
@@ -167,7 +166,7 @@ def _chosen(root: Any, signature: str, name: str) -> str:
 
 
 def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
-    """Return a note with the names of the other signatures and how to run one of them."""
+    """Return a note on the other signatures and how to measure one of them."""
     if not others:
         return ()
     shown = ", ".join(sanitize_line(each, 100) for each in others[:10])
@@ -179,7 +178,7 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_keras_2(folder: Path) -> tuple[str, ...]:
-    """Return a note on what cannot be measured in a SavedModel from Keras 2, and how to make it possible."""
+    """Return a note on what cannot be measured in a SavedModel from Keras 2."""
     if not (version := saved_by_keras_2(folder)):
         return ()
     return (
@@ -189,9 +188,7 @@ def _of_keras_2(folder: Path) -> tuple[str, ...]:
 
 
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
-    """Return a note that the captured call's batch size is measured with the call's own graph, and any other
-    batch size with another graph.
-    """
+    """Return a note that only the captured batch size runs the program's own graph."""
     return (
         f"A batch of {manifest.batch:,} runs the program's own graph; other batch sizes run a general graph, "
         "which may be slower.",
@@ -199,8 +196,8 @@ def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[Argument]) -> list[Spec]:
-    """Return the signature's inputs; those of a captured function are in the order of its arguments. given:
-    shapes for inputs of unknown rank.
+    """Return the signature's inputs; those of a captured function are in the order of its arguments.
+    given: shapes for inputs of unknown rank.
     """
     found = concrete.structured_input_signature[1]
     order = [each for each in manifest.arguments if each in found] if manifest else sorted(found)
@@ -227,8 +224,8 @@ def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[
 
 
 def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
-    """Return notes on effects that the graph may have besides computing. Raises InputError if these are
-    allowed only for trusted files.
+    """Return notes on what the graph does besides computing. Raises InputError if the graph needs the user's
+    trust.
     """
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
@@ -261,9 +258,7 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
 
 
 def _acts(found: Counter[str]) -> str:
-    """Format counts of ops by effect, for example `ops that write files: WriteFile × 1; ops that are not
-    known to be safe: Foo × 2`.
-    """
+    """Format the counts of ops by effect, as in `ops that write files: WriteFile × 1; …`."""
     left, words = dict(found), []
     for does, kinds in {**ACTS, "are not known to be safe": frozenset(found)}.items():
         listed = [f"{sanitize_line(op, 100)} × {left.pop(op)}" for op in sorted(kinds & left.keys())]

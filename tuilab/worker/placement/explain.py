@@ -31,7 +31,6 @@ from tuilab.worker.placement.verdict import dtypes, kernel_lines, verdict
 from tuilab.workloads.base import Unavailable, Workload
 
 MOST_NAMED = 3
-"""Maximum number of ops that a sentence names for one reason."""
 
 
 def explain_op(context: Context, body: bytes) -> Iterator[OpExplanation]:
@@ -76,8 +75,8 @@ def _dtype(tf: Any, text: str) -> str:
 
 
 def _forced_response(tf: Any, kernels: OpKernels, dtype: str) -> str:
-    """Return TensorFlow's response if `dtype` is forced onto the GPU; if `dtype` is "", the first dtype that
-    the op accepts is used.
+    """Return TensorFlow's response to the op on the GPU. If no dtype is given, uses float32 if the op accepts
+    it.
     """
     preferred = sorted(dtypes(kernels), key=lambda name: name != "float32")
     chosen = dtype or next(iter(preferred), "float32")
@@ -128,7 +127,7 @@ def _placement(
 
 def sentence(rows: Sequence[ForecastRow]) -> str:
     """Return a forecast such as `With this build, a GPU would run 11 of 12 ops; the rest stay on the CPU:
-    MatMul int32 (…).`
+    …`.
     """
     total = sum(row.count for row in rows)
     if not total:
@@ -144,8 +143,8 @@ def sentence(rows: Sequence[ForecastRow]) -> str:
 
 
 def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
-    """Return a sentence such as `GPU graph: 11 of 12 ops ran on GPU:0; the other one on the CPU: MatMul int32
-    (…).` Returns "" if no arm ran on a GPU.
+    """Return a sentence such as `GPU graph: 11 of 12 ops ran on GPU:0; 1 op ran on the CPU: …`; "" if no arm
+    ran on a GPU.
     """
     arm = next((arm for arm in arms if family(arm.requested) == "GPU" and arm.device == arm.requested), None)
     if arm is None:
@@ -164,7 +163,7 @@ def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
 
 
 def _kinds(stuck: Sequence[tuple[str, str, str]]) -> str:
-    """Format (op, dtype, reason) triples, for example `Max int32 and MatMul int32 (its kernel works in host
+    """Format (op, dtype, reason) triples, as in `Max int32 and MatMul int32 (its kernel works in host
     memory)`.
     """
     why: dict[str, list[str]] = {}

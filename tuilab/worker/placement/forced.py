@@ -1,4 +1,4 @@
-"""Finds out how TensorFlow responds if an op is forced onto the GPU, without executing the op."""
+"""Finds out how TensorFlow responds to an op that is forced onto the GPU, without executing the op."""
 
 import keyword
 from collections.abc import Iterator
@@ -18,10 +18,9 @@ _NOT_ALONE = _IN_LOOPS | {f"Ref{name}" for name in _IN_LOOPS}
 
 def forced(tf: Any, kernels: OpKernels, types: Types, device: str = GPU) -> str:
     """Return TensorFlow's response to the op with these types on `device`, without soft placement.
-
     types: dtypes by type attribute; missing dtypes are chosen to fit a kernel. Returns "" if no call of the
-    op can be constructed from its definition. The op is in a branch that is not taken, so TensorFlow places
-    it and looks up its kernel but never runs it.
+    op can be constructed. The op is in a branch that is not taken, so TensorFlow places the op and looks up
+    its kernel but never runs it.
     """
     if kernels.op.startswith("_") or kernels.op in _NOT_ALONE:
         return ""
@@ -112,10 +111,8 @@ def _python(name: str) -> str:
 
 
 def _informative_line(message: str, op: str) -> str:
-    """Return the most informative line of an error, without node names: the line from TensorFlow's placer, or
-    else the last line before the node name.
-
-    Drops the lists of registered devices and kernels that follow if a kernel is missing.
+    """Return the most informative line of an error: the placer's line, or else the last line before the node
+    name.
     """
     text = (
         message.partition("\n\t [[")[0]
@@ -136,8 +133,8 @@ def _informative_line(message: str, op: str) -> str:
 
 
 def _refusal(error: Exception) -> str:
-    """Return the last line of an error that the op's own checks raised; "" if the error only results from the
-    way in which this module calls the op.
+    """Return the last line of an error from the op's own checks; "" for an error caused by how this module
+    calls the op.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[-1] if lines else ""

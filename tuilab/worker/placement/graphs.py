@@ -15,14 +15,14 @@ from tuilab.worker.placement.shapes import Sizes, constant_bytes
 # Suffix of the name of the last of several unary ops that the optimizer merged.
 _COMPOSED = "/unary_ops_composition"
 LOOPED = re.compile(r"/(?:body|cond)/_\d+/")
-"""Matches the part of a node's name that marks it as inside a loop. It follows the loop's own name."""
+"""Matches the part of a node's name, after the loop's own name, that marks the node as inside a loop."""
 _BRANCH = re.compile(r"/(?:then|else|branch\d*)/_\d+/")
 
 
 @dataclass(frozen=True)
 class GraphOp:
-    """A node that runs. written: the nodes of the original function that it replaces; () for a node that the
-    optimizer added.
+    """A node that runs.
+    written: types of the original ops that the node replaces; () for a node that the optimizer added.
     """
 
     name: str
@@ -56,7 +56,7 @@ class GraphCopy:
 
 @dataclass(frozen=True)
 class Folded:
-    """A node of the original function that the optimized graph no longer contains, and its replacement."""
+    """A node of the original function that the optimized graph no longer contains, and the reason."""
 
     name: str
     op: str
@@ -88,8 +88,8 @@ def flattened(graph: Any) -> dict[str, Written]:
 
 
 def flatten(body: Iterable[Any], library: Callable[[str], Any]) -> dict[str, Written]:
-    """Return a body's nodes by name; the nodes of a called function have names that start with the name of
-    the call. library: name → FunctionDef or None.
+    """Return a body's nodes by name, with calls inlined: an inlined node's name starts with the call's name.
+    library: returns the FunctionDef of a name, or None.
     """
     nodes: dict[str, Written] = {}
 
@@ -106,7 +106,6 @@ def flatten(body: Iterable[Any], library: Callable[[str], Any]) -> dict[str, Wri
 
 
 def ops(graph: Any, written: Mapping[str, Written]) -> Iterator[GraphOp]:
-    """Yield every op that runs, from the partitions of one function's graph."""
     for partition in graph.partition_graphs:
         resources = {
             n.name: short(n.device)
@@ -120,16 +119,11 @@ def ops(graph: Any, written: Mapping[str, Written]) -> Iterator[GraphOp]:
 
 
 def loops(graph: Any) -> bool:
-    """Return True if any node of a function's graph is inside a loop."""
     return any(LOOPED.search(node.name) for p in graph.partition_graphs for node in p.node)
 
 
 def executions(name: str, loops: Mapping[str, float]) -> int:
-    """Return how often a node runs in a call, from the trip counts of its enclosing loops
-    (`counting.Counted.loops`).
-
-    Returns 1 if unknown.
-    """
+    """Return how often a node runs in a call; 1 if unknown. loops: trip counts (`counting.Counted.loops`)."""
     last = max((found.start() for found in LOOPED.finditer(name)), default=0)
     around = LOOPED.sub("/body/", _BRANCH.sub("/branch/", name[:last]))
     return max(1, round(loops.get(around, 1.0))) if last else 1
@@ -209,8 +203,8 @@ def _copy(send: Any, receive: Any, sizes: Sizes, constants: Mapping[str, Any]) -
 
 
 def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
-    """Yield the nodes that the optimizer removed: nodes of the original function that no partition
-    contains.
+    """Yield the nodes of the original function that no partition contains, because the optimizer removed
+    them.
     """
     left = {n.name.removesuffix(_COMPOSED): n.op for p in graph.partition_graphs for n in p.node}
     programs = tuple(name + "/" for name, op in left.items() if op in CALLS)

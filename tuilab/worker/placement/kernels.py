@@ -9,18 +9,16 @@ Types = Mapping[str, str]
 """A node's type attributes: `{"T": "float32"}`."""
 
 INDEX_TYPES = frozenset({"int16", "int32", "int64"})
-"""Dtypes of indices, shapes and row splits."""
 
 HOST = "CPU:0"
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One registered kernel. types: the dtypes that each type attribute accepts; a missing attribute accepts
-    any dtype.
-
-    device: `CPU`, `GPU`, or `DEFAULT`, which serves every device without a kernel of its own. host: the
-    arguments that it needs in host memory.
+    """One registered kernel.
+    device: `CPU`, `GPU`, or `DEFAULT`, which serves every device without a kernel of its own. types: the
+    dtypes that each type attribute accepts; a missing attribute accepts any dtype. host: names of the
+    arguments that must be in host memory.
     """
 
     device: str
@@ -36,8 +34,7 @@ class Kernel:
 @dataclass(frozen=True)
 class Argument:
     """An input or output: its type is fixed (`dtype`) or named by a type attribute (`attribute`).
-
-    many: the attribute with the number of tensors that it stands for; "" for a single tensor.
+    many: the attribute that holds the number of tensors; "" for a single tensor.
     """
 
     name: str
@@ -111,7 +108,7 @@ class OpKernels:
         return None
 
     def gpu_dtypes(self, attribute: str = "") -> tuple[str, ...]:
-        """Return the dtypes of `attribute` ("": the main attribute) that have a GPU kernel; ("any",) for
+        """Return the dtypes of `attribute` (default: the main attribute) with a GPU kernel; ("any",) for
         all.
         """
         name = attribute or self.main
@@ -130,7 +127,6 @@ class OpKernels:
         )
 
     def data_arguments(self, types: Types) -> tuple[str, ...]:
-        """Return all arguments that carry data: everything except resource handles."""
         every = (*self.inputs, *self.outputs)
         return tuple(a.name for a in every if self.dtype(a, types) != "resource")
 
@@ -149,7 +145,6 @@ class OpKernels:
 
     @staticmethod
     def dtype(argument: Argument, types: Types) -> str:
-        """Return the argument's dtype; "" if the types do not determine it."""
         return argument.dtype or types.get(argument.attribute, "")
 
 

@@ -12,13 +12,10 @@ from tuilab.worker.placement.reasons import Placed, Surroundings
 from tuilab.worker.placement.registry import known
 
 Body = Mapping[str, Any]
-"""A function's nodes by name."""
 
 
 def functions(dataset: Any) -> Iterator[str]:
-    """Yield the names of all functions that a dataset runs, starting with the functions of its input
-    datasets.
-    """
+    """Yield the names of all functions that a dataset runs, starting with those of its input datasets."""
     for source in dataset._inputs():
         yield from functions(source)
     for wrapped in dataset._functions():
@@ -43,9 +40,8 @@ def body(name: str) -> Body:
 
 def placed(nodes: Body, around: Surroundings) -> Iterator[tuple[str, Placed]]:
     """Yield the name and placement of each op of a function that is passed to tf.data.
-
-    tf.data exposes no graph, so this applies its rule instead of observing: ops run on the host, regardless
-    of any scope around the dataset. A scope inside the function takes effect if its device has a kernel.
+    tf.data exposes no graph, so the placement follows tf.data's rule: ops run on the host, regardless of any
+    scope around the dataset. A scope inside the function takes effect if its device has a kernel.
     """
     for path, node in nodes.items():
         if node.op not in HIDDEN and node.op not in CALLS:

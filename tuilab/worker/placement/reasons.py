@@ -49,10 +49,9 @@ class Forecast:
 @dataclass(frozen=True)
 class Placed:
     """The placement of one op. Devices are short names (`GPU:0`); "" for none.
-
-    memory: the device that holds its first output. resource_on: the device of a variable or other resource
-    that it uses. colocated_with: the node with which it must share a device. pipeline: True if it runs inside
-    a tf.data function.
+    memory: the device that holds the op's first output. resource_on: the device of a variable or other
+    resource that the op uses. colocated_with: the node with which the op must share a device. pipeline: True
+    if the op runs inside a tf.data function.
     """
 
     op: str

@@ -35,7 +35,7 @@ def look_up(op: str) -> OpKernels | None:
 
 
 def known(op: str) -> OpKernels:
-    """Return the op's properties; an unregistered op has none."""
+    """Return the op's kernels; empty for an unregistered op."""
     return look_up(op) or OpKernels(op)
 
 

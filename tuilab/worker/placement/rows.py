@@ -28,10 +28,9 @@ from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, WatchedCa
 @dataclass(frozen=True)
 class Row:
     """A row of the log.
-
-    runs: True if the call dispatches this op or its graphs contain it. works: True if it computes; False if
-    it only passes data on. pipeline: True if it belongs to a function passed to tf.data. would: the forecast
-    for a GPU. arithmetic: estimated number of operations in an XLA program; None if unknown.
+    runs: True if the call dispatches the op or its graphs contain the op. works: True if the op computes;
+    False if it only passes data on. pipeline: True if the op belongs to a function passed to tf.data. would:
+    the forecast for a GPU. arithmetic: estimated number of operations in an XLA program; None if unknown.
     """
 
     node: Node
@@ -49,7 +48,6 @@ class Rows:
         self._around, self._hlo = around, hlo
 
     def of(self, seen: WatchedCall) -> Iterator[Row]:
-        """Yield every row, in the order in which the ops first appear."""
         for item in seen.order:
             if isinstance(item, EagerOp):
                 yield from self._eager(item, seen.ops[item], seen.sizes[item])
@@ -153,7 +151,7 @@ class Rows:
         return self.node(placed, op.name, shown, call.count * times, note)
 
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
-        """Return the op to look up: the original op if the optimizer replaced it with a CPU-only op; of
+        """Return the op to look up. If no GPU would run the optimizer's op, this is the original op; of
         several merged ops, the first one that no GPU would run, or else the last one.
         """
         if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:
@@ -187,7 +185,6 @@ class Rows:
 
 
 def _host_inputs(kernels: OpKernels, types: Mapping[str, str], device: str, total: int) -> set[int]:
-    """Return the positions of the inputs that an op on `device` needs in host memory."""
     kernel = kernels.on_gpu(types) if family(device) == "GPU" else None
     if kernel is None:
         return set()

@@ -10,8 +10,6 @@ Shapes = Sequence[Optional[tuple[int, ...]]]
 
 
 class Sizes:
-    """The bytes of each node's outputs, if known before the graph runs."""
-
     def __init__(self, graph: Any, shapes: Shapes) -> None:
         self._source, self._shapes = graph, shapes
         self._graph: Any = None

@@ -11,20 +11,18 @@ from tuilab.model.explain import ForecastRow
 from tuilab.worker.placement.rows import Row
 
 NAMES = 20
-"""Maximum number of node names in a row of a forecast."""
 
 
 @dataclass(frozen=True)
 class Observation:
     """The observations of one call of an arm.
-
-    nodes: the rows of the log, with equal ones merged and counted. device: where it computed: the requested
-    device if any work was observed there, else the device with most of the work; None if no TensorFlow op
-    ran. ops: ops run per call, as dispatched or in the optimized graphs, excluding those inside XLA programs
-    and tf.data. folded: ops that the graph optimizer removed. copies, copied: number and bytes of copies
-    between devices per call. reason: why the requested device did not compute, "" if it did. forecast: the
-    ops that a GPU would run with this build. arithmetic: estimated number of operations in its XLA programs;
-    None if there is no program or one cannot be estimated.
+    nodes: rows of the log, with equal rows merged and counted. device: the requested device if any work was
+    observed there, else the device with most of the work; None if no TensorFlow op ran. ops: number of ops
+    per call, as dispatched or in the optimized graphs, excluding ops inside XLA programs and tf.data. folded:
+    number of ops that the graph optimizer removed. copies, copied: number and bytes of copies between devices
+    per call. reason: why the requested device did not compute; "" if it did. forecast: for each op, whether a
+    GPU would run the op with this build. arithmetic: estimated number of operations in the call's XLA
+    programs; None if there is no program or one cannot be estimated.
     """
 
     nodes: tuple[Node, ...]
@@ -39,7 +37,6 @@ class Observation:
 
 
 def summarise(rows: Sequence[Row], requested: str) -> Observation:
-    """Merge equal rows, and compute the device, the op counts and the copies of the call."""
     nodes = merged([row.node for row in rows])
     device = _computing(rows, requested)
     copies = copies_of(nodes)
@@ -59,7 +56,7 @@ def summarise(rows: Sequence[Row], requested: str) -> Observation:
 
 
 def merged(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Merge equal rows into one, with their count and total bytes."""
+    """Merge equal rows, and add their counts and bytes."""
     out: dict[tuple[object, ...], Node] = {}
     for node in nodes:
         key = tuple(getattr(node, f) for f in node.__struct_fields__ if f not in ("count", "bytes"))
@@ -84,9 +81,7 @@ def _computing(rows: Sequence[Row], requested: str) -> str | None:
 
 
 def _why_not(rows: Sequence[Row], requested: str) -> str:
-    """Return why the work did not run on the requested device: the reason for the first op that should have
-    run on it.
-    """
+    """Return why the first op that should have run on the requested device did not run there."""
     working = [row.node for row in rows if row.works and row.node.reason]
     for node in working:
         if node.requested == requested != node.device:
@@ -96,7 +91,7 @@ def _why_not(rows: Sequence[Row], requested: str) -> str:
 
 
 def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
-    """Return a forecast for each op that runs, with equal forecasts in one row."""
+    """Return the forecasts of the ops that run, with equal forecasts merged."""
     return merge_forecasts(
         [
             ForecastRow(
@@ -116,7 +111,7 @@ def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
 
 
 def merge_forecasts(rows: Sequence[ForecastRow]) -> tuple[ForecastRow, ...]:
-    """Merge forecasts of the same op and outcome and add their counts; ops that stay on the CPU come
+    """Merge forecasts of the same op and outcome, and add their counts. Ops that stay on the CPU come
     first.
     """
     return _joined(rows, lambda a, b: a + b)

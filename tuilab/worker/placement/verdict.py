@@ -9,9 +9,7 @@ from tuilab.worker.placement.reasons import Forecast, Reason, forecast
 
 
 def verdict(kernels: OpKernels, dtype: str = "", gpu_kernels: bool = True) -> Forecast:
-    """Forecast whether a GPU would run the op on `dtype` with this build of TensorFlow; "" means any
-    dtype.
-    """
+    """Forecast whether a GPU would run the op on `dtype` ("": any dtype) with this build of TensorFlow."""
     if dtype and not kernels.main:
         return _without_attribute(kernels, dtype, gpu_kernels)
     if dtype or not kernels.main:
@@ -20,14 +18,13 @@ def verdict(kernels: OpKernels, dtype: str = "", gpu_kernels: bool = True) -> Fo
 
 
 def dtypes(kernels: OpKernels) -> tuple[str, ...]:
-    """Return the dtypes of the op's main attribute, from its definition or its kernels."""
     allowed = kernels.allowed.get(kernels.main, ())
     named = set[str]().union(*(k.types.get(kernels.main, frozenset()) for k in kernels.kernels))
     return allowed or tuple(sorted(named))
 
 
 def _without_attribute(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Forecast:
-    """Return the forecast for an op with fixed types. A dtype is valid if an argument of the op has it."""
+    """Return the forecast for an op with fixed types. Refuses a dtype that no argument of the op has."""
     would = forecast(kernels, {}, gpu_kernels)
     fixed = [a.dtype for a in (*kernels.inputs, *kernels.outputs) if a.dtype]
     if dtype in fixed or not fixed:

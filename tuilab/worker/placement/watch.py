@@ -1,6 +1,4 @@
-"""Watches one call: every eager op, every copy that the code requests, and the graphs behind each
-function.
-"""
+"""Watches one call: its eager ops, the copies that the code requests, and the graphs of its functions."""
 
 import itertools
 import weakref
@@ -22,8 +20,8 @@ _WRAPPING = ARGUMENTS | RESULTS | {"_EagerConst"}
 
 @dataclass(frozen=True)
 class Tensor:
-    """An op's input or output. device: the device of the op that produced it. memory: the device that holds
-    it.
+    """An op's input or output.
+    device: the device of the op that produced the tensor. memory: the device that holds the tensor.
     """
 
     dtype: str
@@ -33,9 +31,9 @@ class Tensor:
 
 @dataclass(frozen=True)
 class EagerOp:
-    """One kind of eager op, however often it ran. scope: the device scope in which it ran, "" for none.
-
-    device: where it ran. fresh: the inputs that have no copy on that device yet.
+    """One kind of eager op, however often it ran.
+    scope: the device scope of the op; "" for none. device: the device that ran the op. fresh: for each input,
+    True if the input has no copy on that device yet.
     """
 
     op: str
@@ -48,10 +46,11 @@ class EagerOp:
 
 @dataclass
 class FunctionCall:
-    """A tf.function call. graphs: its graphs as optimized and partitioned by the runtime; none under XLA.
-
-    shapes: the shapes of the arguments; for a variable's handle, the variable's shape. arguments, fresh: the
-    argument tensors, and those that have no copy on the program's device yet; for XLA functions only.
+    """A tf.function call.
+    graphs: the function's graphs as optimized and partitioned by the runtime; none under XLA. shapes: the
+    shapes of the arguments; for a variable's handle, the variable's shape. arguments, for XLA functions only:
+    the argument tensors. fresh, for XLA functions only: for each argument, True if it has no copy on the
+    program's device yet.
     """
 
     name: str
@@ -93,11 +92,9 @@ class WatchedCall:
     strangers: list["weakref.ref[Any]"] = field(default_factory=list)
 
     def residents(self) -> list[Any]:
-        """Return the tensors that were created outside the call and still exist after it."""
         return [tensor for tensor in (ref() for ref in self.strangers) if tensor is not None]
 
     def op(self, op: EagerOp, sizes: Sequence[int]) -> None:
-        """Count one run of an eager op. sizes: bytes of each input."""
         if op not in self.ops:
             self.order.append(op)
             self.ops[op] = 0
@@ -106,7 +103,7 @@ class WatchedCall:
         self.sizes[op] = [a + b for a, b in zip(self.sizes[op], sizes, strict=True)]
 
     def call(self, call: FunctionCall) -> None:
-        """Count one call of a function. If a function has no graphs, an earlier call instantiated it."""
+        """Count one call of a function. A function without graphs was instantiated by an earlier call."""
         if not call.graphs:
             for earlier in self.calls:
                 if (earlier.name, earlier.inputs) == (call.name, call.inputs):
@@ -216,9 +213,7 @@ class _Recorder:
                 self._given(_function_names(attrs))
 
     def _given(self, names: Iterable[str]) -> None:
-        """Store the bodies of functions passed to tf.data, because the functions may be deleted after the
-        call.
-        """
+        """Store the bodies of functions passed to tf.data, which may be deleted after the call."""
         for name in names:
             if name not in self._seen.pipelines and (nodes := body(name)):
                 self._seen.pipelines[name] = nodes
@@ -269,8 +264,8 @@ def _may_go_to_host(tensor: Any, device: str) -> bool:
 
 
 def ran_on(inputs: Sequence[Tensor], outputs: Sequence[Tensor], scope: str) -> str:
-    """Return the device of an eager op. If it has no outputs, return the device of its resource or
-    its scope.
+    """Return the device of an eager op: that of its first output, or else of its resource, or else its
+    scope.
     """
     if outputs:
         return outputs[0].device
@@ -298,9 +293,7 @@ def _shape(tensor: Any) -> tuple[int, ...] | None:
 
 
 def nbytes(tensor: Any) -> int:
-    """Return the bytes of an eager tensor; 0 for types without a fixed size (strings, variants,
-    resources).
-    """
+    """Return the bytes of an eager tensor; 0 for strings, variants and resources."""
     if not tensor.dtype.is_numpy_compatible:
         return 0
     return int(tensor.shape.num_elements() or 0) * int(tensor.dtype.size or 0)
