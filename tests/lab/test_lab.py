@@ -147,7 +147,7 @@ async def test_an_imprecise_run_is_continued_until_it_meets_the_budget(tmp_path)
         first = await made.measure(SMALL, budget="quick")
         made.state.budget = "publish"
         assert first.confidence is not None and first.confidence.half_width > 0.01
-        assert next_steps(made.state)[0].startswith("{run} continues: about ± 1.")
+        assert next_steps(made.state)[0].startswith("{run} continues: ± 1% in about ")
         await begun(made)
         began, further = runners[0].measured
         assert (further.id, further.worker) == (began.id, 1) and further.budget.workers >= 6

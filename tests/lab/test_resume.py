@@ -7,9 +7,12 @@ import msgspec
 import pytest
 
 from tests.made import CPU, GPU, GRAPH, MODES, folded, machine, rounds, run_of, started
+from tuilab.analysis.confidence import confidence
+from tuilab.analysis.forecast import forecast
 from tuilab.lab.resume import check_code, check_same, describe_rest, further, further_s, request, stopped
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
+from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Scenario
 
 QUICK, STANDARD, PUBLISH = (BUDGET[name] for name in ("quick", "standard", "publish"))
@@ -38,16 +41,65 @@ def test_only_a_finished_run_of_one_machine_gets_more_processes():
     assert further(folded(*run_of("r1", 3, msgspec.structs.replace(GRAPH, host="far"))), 1.0, QUICK) is None
 
 
+def _of_processes(*speeds: float, fresh: tuple[int, ...] = (), busy: bool = False) -> list[e.Event]:
+    """Return the events of a run whose processes have these speeds, with the same ± 20% from round to round.
+
+    fresh: the numbers of the processes, from 1, that were not forked.
+    """
+    shape = (1.0, 1.2, 0.8, 1.1, 0.9, 1.0, 1.15, 0.85) * 3
+    every: list[e.Event] = []
+    for worker, speed in enumerate(speeds):
+        every.append(
+            started("r1", GRAPH, worker=worker, zygote=0 if worker and worker not in fresh else None)
+        )
+        every += [
+            r
+            for each in shape[: None if not worker else 6]
+            for r in rounds("r1", 1, GRAPH, seconds=each * speed)
+        ]
+    flags = [e.Caveat(run="r1", code="cpu-contention", message="busy")] if busy else []
+    return [*every, *flags, e.Finished(run="r1", status="ok")]
+
+
+def _rest(state: RunState) -> str:
+    now = confidence(state).half_width
+    more = further(state, now, QUICK)
+    assert more is not None and now is not None
+    reached = forecast(state, more.budget.workers)
+    assert reached is None or reached < now, "a forecast is never worse than the present state"
+    return describe_rest(state, more, machine(), "{run} continues")
+
+
 def test_the_rest_of_a_run_is_described_by_the_precision_that_it_reaches():
     state = folded(*run_of("r1", 3, *MODES))
-    near, far = (further(state, width, QUICK) for width in (0.2, 0.5))
-    # Besides one import (4 s), a fork with three arms takes 0.69 s: 15 and 20 forks.
-    assert describe_rest(near, 0.2, machine()) == "± 5% in about 14 s"
-    assert describe_rest(far, 0.5, machine()) == "about ± 11% in about 18 s"
+    near = further(state, 0.2, QUICK)
+    # Besides one import (4 s), a fork with three arms takes 0.69 s: 15 forks.
     assert further_s(near, machine(), 10.0) - further_s(near, machine(), 3.0) == pytest.approx(7.0)
     gpu = machine(devices=(CPU, GPU))
     # Each of 15 further processes imports TensorFlow, if a GPU rules out forks.
     assert further_s(near, gpu, 10.0) - further_s(near, gpu, 3.0) == pytest.approx(15 * 7.0)
+    assert _rest(folded(*_of_processes(1.0))).startswith("{run} continues: ± 5% in about ")
+    spread = (1.0, 1.5, 0.7, 1.2, 0.8, 1.3, 0.9)
+    assert _rest(folded(*_of_processes(*spread))).startswith("{run} continues: about ± ")
+
+
+def test_no_precision_is_forecast_that_more_rounds_would_not_reach():
+    busy = _rest(folded(*_of_processes(1.0, busy=True)))
+    assert busy.startswith("more rounds will not narrow ± ")
+    assert busy.endswith("while the host is busy; try again when the host is quiet")
+    two_speeds = _rest(folded(*_of_processes(*(1.0, 2.0) * 10)))
+    assert two_speeds.endswith("while the speed changes this much; try again later")
+
+
+def test_a_missed_forecast_is_not_repeated():
+    speeds = (1.0, 1.5, 0.7, 1.2, 0.8, 1.3, 0.9)
+    kept = folded(*_of_processes(*speeds, *[1.0 + 0.01 * at for at in range(-10, 10)], fresh=(7,)))
+    assert confidence(kept).half_width < 0.1
+    assert "continues: " in _rest(kept)
+    levels = (0.5, 0.6, 0.8, 1.1, 1.5, 2.0, 2.2) * 3
+    missed, never_promised = (folded(*_of_processes(*speeds, *levels[:20], fresh=f)) for f in ((7,), ()))
+    assert _rest(missed).startswith("more rounds will not narrow ")
+    assert "continues: about ± " in _rest(never_promised), "the same rounds in one go promised nothing"
 
 
 def test_an_interrupted_run_continues_in_a_fresh_process_and_a_complete_one_does_not():
