@@ -19,7 +19,6 @@ ENTRY_POINTS = "tuilab.workloads"
 
 @cache
 def shipped() -> dict[str, Workload]:
-    """Return this package's workloads by name: the `WORKLOAD` of each module."""
     found = {}
     for module in pkgutil.iter_modules(__path__):
         workload = getattr(importlib.import_module(f"{__name__}.{module.name}"), "WORKLOAD", None)
@@ -29,9 +28,7 @@ def shipped() -> dict[str, Workload]:
 
 
 def _load(entry: "EntryPoint") -> object:
-    """Load the workload of an installed package. Errors are attributed to the package, and its output is
-    discarded.
-    """
+    """Load an installed package's workload without showing the package's output. Raises InputError."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -53,7 +50,7 @@ def find(name: str) -> Workload:
     from importlib.metadata import entry_points
 
     every = entry_points()
-    # Before Python 3.10, this returns a dictionary by group.
+    # Before Python 3.10, `entry_points` returns a dictionary by group.
     installed = every.select(group=ENTRY_POINTS) if hasattr(every, "select") else every.get(ENTRY_POINTS, ())
     for entry in installed:
         if entry.name == name:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 Mark = Callable[[str], AbstractContextManager[object]]
-"""A function that returns a context manager, which marks a part of the call in a profile."""
+"""Returns a context manager that marks a part of the call in a profile."""
 
 
 class Unavailable(Exception):
@@ -26,20 +26,19 @@ class Unavailable(Exception):
 @dataclass
 class Case:
     """One arm, ready to be timed.
-
     call: executes the arm once; the engine then synchronizes the device. scope: entered around a block of
-    calls, outside the timed region (the device scope). compute: the call without its copies, returning the
-    tensors on the device; None if the workload has no such part. The device that holds its outputs counts as
-    the one that computed. copy_in, copy_out: the copies alone, copying the arguments and results of
-    `compute`; None without copies. marked: like `call`, but with `with mark(name):` around parts that a
-    profile cannot distinguish: `copy_in`, `copy_out`, `input_wait`, or a name defined by the workload. The
-    parts must not overlap. None if there are no such parts. device: the device that did the work, as observed
-    by the workload; "" lets the engine observe it. copies: True if the call only copies; the workload must
-    then set `device` to the device that the host copies to or from. function: the callable whose graph the
-    placement pass examines, with its arguments. datasets: the tf.data.Datasets that feed the call, so that
-    the placement pass can show their functions. drained: True if the call's input is prepared in advance and
-    `scope` removes the elements that are ready. least_calls: minimum number of calls in a block, for a case
-    in which the work around a block costs as much as several calls. close: frees files, processes and memory.
+    calls, outside the timed region. compute: the call without its copies, which returns tensors on the
+    device; None if the call has no such part. The device that holds these tensors counts as the device that
+    computed. copy_in, copy_out: the copies alone; None without copies. marked: like `call`, but with `with
+    mark(name):` around parts that a profile cannot distinguish: `copy_in`, `copy_out`, `input_wait`, or a
+    name defined by the workload; None if there are no such parts. The parts must not overlap. device: the
+    device that did the work, as observed by the workload; "" lets the engine observe it. copies: True if the
+    call only copies; `device` must then be the device that the host copies to or from. function, arguments:
+    the callable whose graph the placement pass examines, and its arguments. datasets: the tf.data.Datasets
+    that feed the call, whose functions the placement pass shows. drained: True if the call's input is
+    prepared in advance and `scope` removes the elements that are ready. least_calls: minimum number of calls
+    in a block, for a case in which the work around a block costs as much as several calls. close: frees
+    files, processes and memory.
     """
 
     call: Callable[[], Any]
@@ -60,11 +59,9 @@ class Case:
 
 class Build(Protocol):
     """The worker's services for a workload's `build` function.
-
     tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`). cold: True to use
-    several inputs in turn, which together exceed the last-level cache. observing: True to report facts that
-    are the same in every process. Only the first process of a run reports them; the others only time the
-    arms.
+    several inputs in turn, which together exceed the last-level cache. observing: True in the process that
+    reports the facts that are the same in every process of a run.
     """
 
     tf: Any

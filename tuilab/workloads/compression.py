@@ -1,6 +1,4 @@
-"""Measures compression: zlib on the host, including the copies to and from the host, and a lossy codec on the
-device.
-"""
+"""Measures compression: zlib on the host, with the copies, and a lossy codec on the device."""
 
 import importlib.util
 import zlib
@@ -111,7 +109,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that compresses or decompresses `elements` float32 values once."""
     values = _values(b)
     make: Callable[[Build, Any], Case] = {
         "zlib": _zlib,
@@ -236,8 +233,8 @@ def _report(b: Build, bytes_in: int, bytes_out: int, largest: float, rms: float)
 
 
 def _report_loss(b: Build, values: Any, bits: int) -> None:
-    """Report the compression ratio, the ops without a GPU kernel, and the error of the first blocks after
-    compression and decompression.
+    """Report the compression ratio, the ops without a GPU kernel, and the error of the decompressed first
+    blocks.
     """
     if not b.observing:
         return
@@ -256,8 +253,8 @@ def _report_loss(b: Build, values: Any, bits: int) -> None:
 
 
 def _report_apis(b: Build) -> None:
-    """Report the kernel of tf.io.decode_compressed, whether other names from the articles' examples exist,
-    and the device of a constant.
+    """Report the kernel of tf.io.decode_compressed, whether other names from the articles exist, and a
+    constant's device.
     """
     kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))

@@ -15,7 +15,7 @@ from tuilab.workloads.parts.device import observed, short
 from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 PROCESS_BYTES = 700_000_000
-"""Resident memory of a process that has imported TensorFlow and run a matrix product."""
+"""Resident bytes of a process that has imported TensorFlow and run a matrix product."""
 
 FREE = "free"
 
@@ -55,9 +55,7 @@ _rivals: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: three matrices in this process and in each rival, plus the memory of the rivals'
-    processes.
-    """
+    """Return peak bytes: three matrices in each process, plus the memory of the rival processes."""
     side, rivals = int(values["side"]), int(values["rivals"])
     matrices = side * side * (8 + 3 * ITEM_BYTES[str(values["dtype"])])
     return matrices * (1 + rivals) + PROCESS_BYTES * rivals
@@ -70,7 +68,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that multiplies side × side matrices once."""
     import numpy as np
 
     x = np.random.default_rng(0).standard_normal((b.integer("side"),) * 2).astype(b.arm.dtype)
@@ -124,7 +121,7 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def rival(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """Multiply matrices whenever the parent asks for it; wait otherwise. Runs in a rival process."""
+    """Multiply matrices while the parent requests load. Runs in a rival process."""
     import tensorflow as tf
 
     for gpu in tf.config.list_physical_devices("GPU"):

@@ -72,7 +72,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that copies `bytes` bytes once, whole or in `pieces`."""
     import numpy as np
 
     tf, direction = b.tf, b.word("direction")

@@ -79,9 +79,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that runs one step of stochastic gradient descent on one batch. The batch stays on the
-    devices that share it.
-    """
     return _mirrored(b) if b.arm.variant == MIRRORED else _single(b)
 
 
@@ -120,9 +117,8 @@ def _mirrored(b: Build) -> Case:
 @cache
 def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
     """Return the distribution strategy for these devices.
-
-    A process creates only one strategy, because each strategy numbers its collective ops from the start, and
-    equal numbers would clash.
+    A process creates only one strategy for the same devices, because each strategy numbers its collective ops
+    from the start, and equal numbers would clash.
     """
     return tf.distribute.MirroredStrategy([f"/{device}" for device in devices])
 
@@ -139,7 +135,6 @@ def _devices(b: Build) -> list[str]:
 
 
 def _shared(tf: Any, strategy: Any, devices: list[str], values: Any) -> Any:
-    """Split an array into equal shares, one on each replica's device."""
     import numpy as np
 
     parts = np.split(values, len(devices))

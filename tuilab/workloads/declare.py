@@ -43,8 +43,6 @@ def between(low: int, high: int, *, log: bool | None = None, unit: str = "", hel
 
 @dataclass
 class Spec:
-    """Everything that decorators declare about a function."""
-
     title: str = ""
     summary: str = ""
     unit: str = ""

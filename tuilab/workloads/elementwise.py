@@ -81,7 +81,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that runs `ops` ops in sequence on matrices of shape (side, side)."""
     import numpy as np
 
     tf, ops, side = b.tf, b.integer("ops"), b.integer("side")
@@ -123,9 +122,7 @@ def build(b: Build) -> Case:
 
 
 def _tiled(block: Any, side: int) -> Any:
-    """Return an orthogonal side × side matrix: the block repeated along the diagonal, and ones in the
-    remaining diagonal entries.
-    """
+    """Return an orthogonal side × side matrix: copies of the block along the diagonal, then ones."""
     import numpy as np
 
     out = np.eye(side)

@@ -36,9 +36,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that draws one batch, copies it to the device and, in the variant in-step, also prepares
-    it on the device.
-    """
     fed = feed.open_feed(b)
 
     prepared = b.compiled(fed.prepare) if b.arm.variant == "in-step" else None

@@ -73,7 +73,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that multiplies random matrices of shapes (m, k) and (k, n)."""
     require(b)
     sides = [b.integer(name) for name in "mkn"]
     if b.arm.variant == "padded":
@@ -105,9 +104,7 @@ def _factors(b: Build, sides: list[int], dtype: str) -> tuple[Any, Any]:
 
 
 def _report_error(b: Build, case: Case, left: Any, right: Any) -> None:
-    """Report the largest error in some rows of the matrix product, compared with double precision and
-    relative to the largest entry.
-    """
+    """Report the largest error of some rows against double precision, relative to the largest entry."""
     import numpy as np
 
     with case.scope():

@@ -1,4 +1,4 @@
-"""Measures the allocation of device memory: its cost, the error when memory runs out, and whether TensorFlow
+"""Measures device memory: the cost of allocating, the error when memory runs out, and whether TensorFlow
 still works afterwards.
 """
 
@@ -88,9 +88,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that allocates `bytes` bytes in tensors of `step` bytes, fills them with normally
-    distributed numbers, and frees them.
-    """
     if b.arm.variant == "limited":
         return _under_limit(b)
     tf, device = b.tf, b.device
@@ -132,8 +129,8 @@ def _refusal(tf: Any) -> dict[str, Any]:
 
 
 def attempt(tf: Any, allocate: Any) -> dict[str, Any]:
-    """Return the error that an oversized allocation raises, whether `except RuntimeError` catches it, and
-    whether an op on the device still works afterwards.
+    """Return an oversized allocation's error, whether `except RuntimeError` catches it, and whether the
+    device still works.
     """
     raised: Exception | None = None
     caught = False
@@ -219,8 +216,7 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def limited(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """Allocate until an allocation is refused. Then allocate, on request, an amount that fits.
-
+    """On each request of the parent, fill the memory up to the limit or allocate a given amount.
     Runs in the limited process.
     """
     import tensorflow as tf

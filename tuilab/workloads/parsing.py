@@ -40,7 +40,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that parses one batch of lines and sums the numbers of each line."""
     import numpy as np
 
     tf, fields = b.tf, b.integer("fields")

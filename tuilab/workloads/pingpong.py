@@ -1,6 +1,4 @@
-"""Measures the cost of a single op on the host: a chain of matrix products on a device with detours to the
-host.
-"""
+"""Measures the cost of a single op on the host: a chain of matrix products with detours to the host."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -69,15 +67,15 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def positions(length: int, detours: int) -> frozenset[int]:
-    """Return the indices of the matrix products, out of `length`, that follow a detour. They are evenly
-    spread and start with the first one.
+    """Return the indices, out of `length`, of the matrix products that follow a detour, evenly spread from 0
+    on.
     """
     return frozenset(index * length // detours for index in range(detours))
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of the matrix products and the detours. Each detour counts one operation per element
-    and copies a matrix in both directions.
+    """Count the matrix products and, for each detour, one operation per element and two copies of a
+    matrix.
     """
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     detours = int(values["detours"])
@@ -93,9 +91,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that multiplies side × side matrices `length` times, with `detours` small ops in
-    between.
-    """
     import numpy as np
 
     tf, side, variant = b.tf, b.integer("side"), b.arm.variant

@@ -145,7 +145,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that runs one STFT of a random signal of shape (batch, samples)."""
     import numpy as np
 
     tf = b.tf
@@ -212,9 +211,7 @@ def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
 
 
 def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
-    """Report which of the transform's ops lack a GPU kernel, and whether TensorFlow provides a filter
-    function.
-    """
+    """Report the ops without a GPU kernel, and whether TensorFlow provides a filter function."""
     spec = b.tf.TensorSpec(shape, b.arm.dtype)
     kernels.report_host_only(b, "this transform", transform, spec)
     if not b.flag("pinned"):

@@ -1,6 +1,4 @@
-"""Measures the training of a small convolutional network from an input pipeline: the step, and the wait for
-input.
-"""
+"""Measures the training of a small convolutional network: the step, and the wait for input."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -83,7 +81,6 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return a case that trains one step on one batch, drawn from the arm's pipeline."""
     require(b)
     with b.tf.device(b.device):
         model = network(b.tf, b.integer("side"), b.integer("filters"), b.arm.dtype)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     Row = tuple[str, tuple[tuple[str, int], ...], str, str]
-    """A row: the kind of work, the user's lines (outermost first), the library's entry point, and the user
-    function that calls it.
+    """A row of the account: the kind of work, the user's lines (outermost first), the library's entry point,
+    and the user function that calls the entry point.
     """
 
 PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
@@ -24,17 +24,15 @@ GOLDEN = 0.6180339887
 samples could stay in step with a loop of the same period and always see the same line.
 """
 SHARE = 0.005
-"""Maximum share of a processor for sampling. Expensive samples make the pauses longer."""
+"""Maximum share of a processor for sampling."""
 MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 RECENT_S = 1.0
-"""Maximum age, in seconds, of a sample whose row may receive time that was not sampled itself. The sample and
-the time must both be inside calls, or both outside.
-"""
+"""Maximum age, in seconds, of the sample that shows where unsampled time was spent."""
 SOON_S = 0.002
-"""Maximum delay in seconds of a sample if no other thread runs Python code. Such a thread would delay the
-sample by 5 ms, unless it makes calls.
+"""Maximum delay, in seconds, of a sample that no other Python thread delayed. Another Python thread holds the
+interpreter lock for 5 ms.
 """
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
@@ -181,9 +179,8 @@ class Account:
         self.rows[row] = self.rows.get(row, 0.0) + took
 
     def _assign_made(self, now: float) -> float:
-        """Assign the whole time of each call that traced or compiled to that kind, by the call's clock.
-
-        Withdraws what samples inside the call assigned. Returns the seconds that were not assigned before.
+        """Assign the whole time of each call that traced or compiled to tracing or compiling.
+        Withdraws the time that samples inside the call assigned. Returns the newly assigned seconds.
         """
         covered = 0.0
         made = [each for each in list(self._made) if each[1] <= now]
@@ -226,10 +223,8 @@ class Account:
         self._add(other, parts[not inside])
 
     def enter(self) -> bool:
-        """Record that the main thread enters a call that releases the interpreter lock. Return False in other
-        threads, and inside another such call.
-
-        Called from the program's threads.
+        """Record that the main thread enters a call that releases the interpreter lock.
+        Called from the program's threads. Returns False in other threads, and inside another such call.
         """
         if self._entered is not None or Own.thread() != self.main:
             return False
@@ -238,9 +233,8 @@ class Account:
 
     def leave(self, made: str = "") -> None:
         """Record the end of the call.
-
-        made: `tracing` or `compiling` if the call made a graph or a program. All of its time is then of this
-        kind, unless it is part of building or saving a model. A finding about traces reports the same time.
+        made: `tracing` or `compiling` if the call made a graph or a program. The call's whole time is then of
+        this kind, unless the call is part of building or saving a model.
         """
         if self._entered is not None:
             began, now = self._entered, Own.now()
@@ -253,9 +247,8 @@ class Account:
             self._entered = None
 
     def take(self) -> list[tuple[Row, float]]:
-        """Return the rows, with their seconds, since the previous call of this method.
-
-        Seconds are negative if they withdraw earlier time, which belongs to a call that traced.
+        """Return the rows with their seconds, and reset them.
+        Seconds are negative if they withdraw time that belongs to a call that traced.
         """
         rows, self.rows = self.rows, {}
         return list(rows.items())
@@ -316,18 +309,15 @@ class Account:
 
     def _waits(self, soon: bool, idle: bool) -> bool:
         """Return True if the main thread is waiting for something outside Python.
-
         A thread that runs Python code also appears to be asleep, because the sampling thread holds the
-        interpreter lock. But that thread gives up the lock only after 5 ms, so if this sample came later, the
-        thread's processor time decides.
+        interpreter lock. But a running thread gives up the lock only after 5 ms. So after a shorter delay,
+        the thread is really asleep; after a longer delay, its processor time decides.
         """
         state = self._read("stat").rpartition(b")")[2].split()[:1]
         return bool(state) and state[0] != b"R" and (soon or idle)
 
     def _times(self) -> tuple[float, float]:
-        """Return the seconds during which the main thread ran, and the seconds during which it waited for a
-        processor.
-        """
+        """Return the seconds that the main thread ran, and the seconds that it waited for a processor."""
         fields = self._read("schedstat").split()
         try:
             return int(fields[0]) / 1e9, int(fields[1]) / 1e9
@@ -345,7 +335,6 @@ class Account:
 
 
 def _wraps(code: CodeType) -> bool:
-    """Return True if a frame only passes a call on to another function."""
     return "traceback_utils" in code.co_filename or code.co_name in (
         "wrapper",
         "wrapped",

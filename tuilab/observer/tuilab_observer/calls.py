@@ -24,7 +24,6 @@ class Calls:
         self.rows: dict[tuple[str, int, str], tuple[int, int]] = {}
 
     def add(self, frame: FrameType, call: str, samples: int = 0) -> None:
-        """Count a call. frame: the frame of the user code that makes the call."""
         key = frame.f_code.co_filename, frame.f_lineno, call
         n, before = self.rows.get(key, (0, 0))
         if n or len(self.rows) < MOST_LINES:
@@ -33,7 +32,6 @@ class Calls:
     def keras(
         self, frame: FrameType, function: Any, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> None:
-        """Count a call to a Keras function. frame: the frame that makes the call."""
         name = getattr(function, "__name__", "")
         if name == "__call__":
             if hasattr(type(arguments[0]), "compile"):  # the object is a model, not a layer
@@ -42,7 +40,6 @@ class Calls:
             self.add(frame, COUNTED[name], samples_of(arguments[1:2], named, "x"))
 
     def function(self, frame: FrameType | None) -> None:
-        """Count an outermost call to a tf.function. frame: the frame that makes the call."""
         method = ""
         for _ in range(8):
             if frame is None:

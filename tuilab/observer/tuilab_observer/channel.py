@@ -18,9 +18,8 @@ PATIENCE_S = 10.0
 
 class Channel:
     """Sends messages to tuilab and receives its requests.
-
-    Threads only queue messages, which is their whole cost if tuilab does not read or has exited. The
-    observing thread (`sender`) sends them.
+    The program's threads only queue messages, so they never wait for tuilab. The observing thread (`sender`)
+    sends the messages.
     """
 
     def __init__(self, address: str) -> None:
@@ -34,8 +33,8 @@ class Channel:
         self.open, self.inbox = True, b""
 
     def send(self, kind: str, attached: str = "", **fields: Any) -> None:
-        """Queue a message, or send it if called by the sender. attached: path of a file to send with the
-        message, in pieces to save memory.
+        """Queue a message. In the sender's thread, also send all queued messages.
+        attached: path of a file to send with the message, in pieces to save memory.
         """
         self.queued.append((kind, attached, fields))
         while self.open and self.queued and self.sender == Own.thread():

@@ -47,7 +47,7 @@ class Datasets:
             self._sites[id(dataset)] = where
 
     def iterated(self, dataset: Any) -> None:
-        """Report a dataset over which the program iterates: its stages, last first, and the line of the
+        """Report a dataset that the program iterates over: its stages, last first, and the line of the
         iteration.
         """
         self.iterators += 1

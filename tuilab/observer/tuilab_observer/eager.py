@@ -53,7 +53,6 @@ class Eager:
         return list(key)
 
     def read(self, frame: FrameType | None, start: float) -> None:
-        """Record that a tensor's value was copied to the host."""
         took = Own.now() - start
         if Own.thread() != self.process.thread_of_steps:
             return  # input pipeline threads also read values, but no step waits for them
@@ -69,9 +68,6 @@ class Eager:
             self.reads[key] = row[0] + 1, row[1] + took, row[2]
 
     def copy(self, frame: FrameType | None, size: int, start: float) -> None:
-        """Record that a NumPy array was converted to a tensor, and the user line that caused the
-        conversion.
-        """
         took = Own.now() - start
         if Own.thread() != self.process.thread_of_steps:
             return

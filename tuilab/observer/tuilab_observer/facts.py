@@ -19,8 +19,7 @@ MOST_FILES = 200
 
 class Facts:
     """Reports settings and devices.
-
-    opened: True once the program has opened its devices. gpus: True if it sees at least one GPU.
+    opened: True once the program has opened its devices. gpus: True if the program sees a GPU.
     """
 
     def __init__(self, process: Process) -> None:
@@ -102,7 +101,7 @@ def _details(config: Any, device: Any) -> list[Any]:
 
 
 def _memory(config: Any, visible: list[str]) -> dict[str, list[int]]:
-    """Return each GPU's current and peak memory, in units of 16 MiB so that small changes do not trigger a
+    """Return each GPU's current and peak memory in units of 16 MiB, so that small changes trigger no
     report.
     """
     found = {}

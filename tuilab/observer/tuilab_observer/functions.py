@@ -21,12 +21,11 @@ FEW = 3
 
 class Functions:
     """The tf.functions that the program has called. Its methods are called from the program's threads.
-
-    calls: the calls since the last message. codes: by function number, its code. totals: by number, the
-    number of calls, and the seconds of calls that did not trace. remade: for functions that are recreated
-    every call or two, how often each was created. fed: by number, the number of calls with NumPy arrays, and
-    their bytes. traced: traces since the last message. compiled: by number, the number of calls that passed
-    new shapes to XLA, and their seconds. in_call: the current call.
+    The keys of all dicts are function numbers. calls: the calls since the last message. totals: number of
+    calls, and seconds of calls that did not trace. remade: for functions that are recreated every call or
+    two, how often they were created. fed: number of calls with NumPy arrays, and bytes of these arrays.
+    traced: traces since the last message. compiled: number of calls that passed new shapes to XLA, and their
+    seconds. in_call: the current call.
     """
 
     def __init__(self, process: Process, calls: Calls, account: Account) -> None:
@@ -149,9 +148,7 @@ class Functions:
             self.fed[number] = calls + 1, before + size
 
     def _bring(self, number: int, arguments: Any) -> bool:
-        """Return True on the first call of the function with these shapes, because XLA compiles during that
-        call.
-        """
+        """Return True on the function's first call with these shapes, during which XLA compiles."""
         key = tuple(
             tuple(shape)
             for value in arguments
@@ -166,8 +163,8 @@ class Functions:
 
 
 def describe(arguments: Any) -> list[list[Any]]:
-    """Return the properties of arguments that can trigger a trace: shapes, dtypes and Python numbers, but no
-    other values.
+    """Return the properties of arguments that can trigger a trace, such as shapes, dtypes and Python
+    numbers.
     """
     out: list[list[Any]] = []
     for value in arguments or ():

@@ -1,4 +1,4 @@
-"""Reports the graphs of tf.functions that ran: the user line of each op, and the devices with kernels for the
+"""Reports the graphs of tf.functions that ran: each op's user line, and the devices with kernels for the
 op.
 """
 
@@ -34,7 +34,7 @@ class Graphs:
         self._gpus = False
 
     def send(self) -> None:
-        """Send the graph of each function that ran, once, and the devices that have kernels for its ops."""
+        """Send each called function's graph once, and the devices that have kernels for its ops."""
         functions = self.functions
         devices = self.process.tf.config.get_visible_devices()
         self._gpus = any(":GPU:" in device.name for device in devices)
@@ -103,14 +103,14 @@ class Graphs:
 
 def own_line(op: Any) -> list[Any] | None:
     """Return the file and line of the user code that made an op.
-
-    TensorFlow has already removed its own frames from the traceback, three times as fast as this function
-    could. It leaves no frame if the name of the user's folder looks like TensorFlow's own.
+    Starts with TensorFlow's list of user frames, which is three times as fast as searching all frames. This
+    list is empty if the name of the user's folder looks like TensorFlow's own.
     """
     try:
         trace = op.traceback
         for frames in (trace.get_user_frames(), trace):
-            # Converting this to a tuple would read and cache the source file of each frame.
+            # Use a list, because converting the frames to a tuple would read and cache each frame's source
+            # file.
             for frame in reversed(list(frames)):
                 if is_own(frame.filename):
                     return [frame.filename, frame.lineno]
@@ -129,7 +129,7 @@ def layers_of(function: Any) -> list[str]:
 
 
 def reached(function: Any) -> list[Any]:
-    """Return the Keras layers that a function can reach, as in `layers_of`."""
+    """Return the Keras layers that a function can reach through its closure, globals or object."""
     kind = getattr(sys.modules.get("keras"), "Layer", None)
     found: list[Any] = []
     seen: set[int] = set()

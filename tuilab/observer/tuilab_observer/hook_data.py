@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 WAITING = -2
-"""Stands for the function's number while the program waits for a batch."""
+"""Replaces the function's number while the program waits for a batch."""
 
 
 def see_waiting() -> None:
-    """Time each wait for a batch by replacing the execution mode that TensorFlow sets around it.
-
+    """Time each wait for a batch by replacing the execution mode that TensorFlow sets around the wait.
     Adds no frame to tracebacks.
     """
     from tensorflow.python.data.ops import iterator_ops as module

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 
 def see_functions() -> None:
-    """Record the start and end of each outermost tf.function call by replacing the annotation that TensorFlow
-    puts around it.
-
+    """Record the start and end of each outermost tf.function call, in place of TensorFlow's trace annotation.
     Adds no frame to tracebacks.
     """
     from tensorflow.python.eager import context

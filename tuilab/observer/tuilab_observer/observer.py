@@ -161,8 +161,8 @@ class Observer:
         )
 
     def _delayed(self) -> float:
-        """Return the seconds for which the stepping thread has waited for a processor since this method was
-        first called; 0 if the kernel does not report them.
+        """Return the seconds that the stepping thread has waited for a processor since the first call; 0 if
+        unknown.
         """
         try:
             with Own.open("/proc/self/task/%d/schedstat" % self.process.task) as file:

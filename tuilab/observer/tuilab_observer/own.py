@@ -1,6 +1,5 @@
-"""Binds the Python functions that the observer uses. The program cannot replace them afterwards.
-
-They are attributes of a class, because tools that freeze time patch attributes of modules.
+"""Binds the Python functions that the observer uses, so that the program cannot replace them.
+The functions are attributes of a class, because tools that freeze time patch attributes of modules.
 """
 
 from __future__ import annotations
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 
 class Own:
-    """Python functions, saved before the program can replace them."""
-
     now = staticmethod(time.perf_counter)
     clock = staticmethod(time.time)
     cpu = staticmethod(time.process_time)

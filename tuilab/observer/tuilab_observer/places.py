@@ -13,9 +13,7 @@ if TYPE_CHECKING:
 MOST_FILES = 20_000
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PACKAGE = __name__.rpartition(".")[0] + "."
-"""Prefix of the observer's module names. It identifies a hook even if tracebacks show a library's file as the
-hook's file.
-"""
+"""Prefix of the observer's module names, which identifies a hook even if tracebacks show a library's file."""
 _STANDARD = {os.path.dirname(os.__file__), os.path.dirname(os.path.realpath(os.__file__))}
 _STANDARD |= {place.replace("/lib/python", "/lib64/python") for place in _STANDARD}
 _INSTALLED = re.compile(
@@ -24,7 +22,6 @@ _INSTALLED = re.compile(
 
 
 def _filled_by_pip() -> list[str]:
-    """Return the folders on `sys.path` that `pip install --target` has filled."""
     found = []
     for entry in sys.path:
         folder = os.path.abspath(entry)

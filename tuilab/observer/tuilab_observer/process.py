@@ -37,7 +37,6 @@ class Settings:
                 setattr(self, name, float(value))
 
     def changed(self) -> dict[str, str | None]:
-        """Return the environment variables that the program has changed since Python started."""
         now = {name: os.environ.get(name) for name in self.environment}
         return {name: value for name, value in now.items() if value != self.environment[name]}
 

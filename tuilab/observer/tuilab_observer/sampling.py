@@ -83,7 +83,7 @@ class Sampler:
         return self._eager * self.account.pause
 
     def sample(self, late: bool = False) -> None:
-        """Record the lines at which the main thread and the stepping thread are."""
+        """Record the current lines of the main thread and the stepping thread."""
         frames = Own.frames()
         # Drop our own frame, because it would refer to itself through `frames`. The garbage collector would
         # have to free it with all its references, and Python 3.11 would crash.

@@ -68,7 +68,6 @@ def install(address: str) -> None:
 
 
 def ready(module: ModuleType) -> None:
-    """Begin to observe TensorFlow, which the program has just imported."""
     try:
         if getattr(module, "__version__", "0").split(".")[0] < "2" or state.begin(module) is None:
             return

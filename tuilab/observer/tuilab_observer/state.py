@@ -49,7 +49,6 @@ class State:
         return one
 
     def begin(self, module: Any) -> Observer | None:
-        """Begin to observe this process; return its observer. module: the TensorFlow module."""
         try:
             from .observer import Observer
 
@@ -61,7 +60,6 @@ class State:
         return self.observer
 
     def sample_early(self) -> None:
-        """Sample the main thread until the program has imported TensorFlow."""
         self._enough = Flag()
         self._early = Thread(self._sample)
         self._early.start()
@@ -90,7 +88,6 @@ class State:
         self._resume = self.pause()
 
     def after_fork(self) -> None:
-        """Resume early sampling in the parent process."""
         if self._resume:
             self.sample_early()
 

@@ -1,6 +1,4 @@
-"""Opens TensorFlow's profiler for short periods (windows). Decides when and for how long, and measures the
-cost.
-"""
+"""Opens TensorFlow's profiler for short periods (windows), and measures the cost."""
 
 from __future__ import annotations
 
@@ -30,11 +28,11 @@ new.
 BATCH, LOOP = "batch", "loop"
 """Keys of steps that are neither a function call nor a gradient tape: a batch, or an iteration of a loop."""
 PHASES = 4
-"""Maximum number of program phases (such as building, adapting, training) that are profiled at once when they
+"""Maximum number of program phases (such as building, adapting, training) that open a window when they
 begin.
 """
 LEAST_GAP_S = 3.0
-"""Minimum seconds between two windows. tuilab spends processor time on reading each window."""
+"""Minimum seconds between two windows, because tuilab spends processor time on reading each window."""
 EAGER_S = 1.0
 """Seconds for which ops must run one by one before a window searches for a loop of ops."""
 
@@ -122,8 +120,8 @@ class Windows:
             self._recent.append(Own.now())
 
     def _same_code(self, key: Key) -> bool:
-        """Return True if this step and the window's step are functions with the same code. A loop that
-        rebuilds its model also creates new functions.
+        """Return True if both steps are functions with the same code, as in a loop that rebuilds its
+        model.
         """
         code = self.functions.codes.get(key)
         return code is not None and code is self.functions.codes.get(self.step_key)
@@ -270,14 +268,12 @@ class Windows:
                     pass
 
     def _usual(self) -> float:
-        """Return the median duration in seconds of the latest steps outside of windows."""
         starts = [start for start, _ in self.datasets.waits] if self.step_key == BATCH else []
         starts += [call[1] for call in self.functions.calls if call[0] == self.step_key]
         took = sorted(b - a for a, b in zip(starts, starts[1:]))
         return took[len(took) // 2] if took else 0.0
 
     def _wait(self, opened: float, usual: float) -> None:
-        """Wait until the window contains enough whole steps."""
         length = self.process.settings.window
         while not self.process.leaving.is_set():
             lasted = Own.now() - opened

@@ -22,9 +22,7 @@ END_S = 2.0
 
 
 class Child:
-    """The parent's end of the connection, which starts, queries and stops the child. `target` is the child's
-    `module:function`.
-    """
+    """Starts, queries and stops the child process. target: the child's `module:function`."""
 
     def __init__(self, target: str, settings: Mapping[str, Any]) -> None:
         command = guest.command(__name__, target, json.dumps(dict(settings)))
@@ -62,7 +60,6 @@ class Child:
         return RuntimeError(f"the second process ended with code {self._process.wait()}")
 
     def close(self) -> None:
-        """Close the child's input. Kill the child if it does not exit."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()

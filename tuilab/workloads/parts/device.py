@@ -11,9 +11,8 @@ def short(name: str) -> str:
 
 
 def observed(tf: Any, device: str) -> str:
-    """Return the device of a tensor that is created in the scope of `device`, such as `GPU:0`.
-
-    Soft placement may have moved the tensor.
+    """Return the device of a tensor created in the scope of `device`, as `GPU:0`. Soft placement may move the
+    tensor.
     """
     with tf.device(device):
         return short(tf.identity(tf.zeros(())).backing_device)

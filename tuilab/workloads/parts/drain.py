@@ -1,6 +1,5 @@
-"""Controls a pipeline that prepares input for calls in the background: its buffers are drained before a
-block, and it is idle between blocks.
-
+"""Drains the buffers of a background input pipeline before a block, and keeps the pipeline idle between
+blocks.
 A pipeline fills its buffers while other arms are timed. A later block would get the buffered elements for
 free, and preparing more elements would take processors away from the arm that is being timed.
 """
@@ -12,8 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 PRIMING = 2
-"""Number of untimed calls between draining and a timed block. They bring the buffers into the state that they
-have in a long run.
+"""Number of untimed calls between draining and a timed block, which bring the buffers into their steady
+state.
 """
 LEAST_CALLS = 4
 """Minimum number of calls in a block. With fewer, priming could cost more than the block."""
@@ -22,16 +21,12 @@ FEWEST = 6
 WAITS = 2
 """Number of consecutive waits that show an empty buffer. A single wait may be an interruption."""
 MOST_READY = 1_000
-"""Maximum number of elements to draw. It is high, because AUTOTUNE can enlarge a buffer and drawing ready
-elements takes no time.
-"""
+"""Maximum number of elements to draw; high, because AUTOTUNE can enlarge a buffer."""
 START_S = 0.4
 """Seconds for which to draw from a pipeline before measuring, to give AUTOTUNE time to find its settings."""
 REST_S, LOOK_S, QUIET = 2.0, 0.003, 0.3
-"""Limits of the wait for an idle pipeline. It is idle if the process uses less than 0.3 of a processor for 3
-ms, twice in a row.
-
-A pipeline that is not idle within 2 s is stopped if possible.
+"""Limits of the wait for an idle pipeline: maximum seconds, seconds of one look, and share of a processor
+below which the pipeline counts as idle (twice in a row).
 """
 
 
@@ -45,7 +40,7 @@ class Drain:
     def __init__(self, draw: Callable[[], Any], end: Callable[[], object] = lambda: None) -> None:
         self._draw, self._end = draw, end
         self.element_s = 0.0
-        """Seconds per element, if elements are drawn one after another and discarded."""
+        """Seconds per element if elements are drawn without a pause."""
         self.ready = 0
         """Number of elements that were ready after the last idle period."""
         self._entered = False
@@ -95,7 +90,6 @@ class Drain:
                 self.ready, waited = self.ready + 1, 0
 
     def rest(self) -> None:
-        """Wait until the pipeline is idle with full buffers."""
         if not _quiet():
             # Ending lets work in progress finish, but starts no new work.
             self._end()

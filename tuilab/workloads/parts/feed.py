@@ -34,7 +34,6 @@ NONE, BRIGHT, FLIPPED = "none", "brightness", "brightness and flip"
 IN_FLIGHT = 6
 """Maximum number of batches that exist at the same time in a pipeline."""
 PREFETCH = 2
-"""Number of batches in a prefetch buffer."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     LogInteger(
@@ -130,9 +129,7 @@ def shape_of(values: Mapping[str, Value]) -> images.Shape:
 
 
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of a step and of its input: transferring the batch, and preparing the images on the
-    host.
-
+    """Return the work of a step with its input: transferring the batch, and preparing the images on the host.
     Cached images need no preparation. Preparation on the device is not counted.
     """
     count, side = int(values["batch"]), int(values["side"])
@@ -152,8 +149,8 @@ class Feed:
 
     dataset: Any
     prepare: Callable[[Any], Any]
-    """A function that prepares the images on the device in the variant in-step, as part of the step;
-    otherwise, it returns them unchanged.
+    """In the variant in-step, prepares the images on the device, as part of the step; otherwise returns them
+    unchanged.
     """
     serial: bool
     """True if the pipeline works only while a batch is requested, and is idle between calls."""
@@ -179,7 +176,6 @@ class Feed:
         return batch
 
     def marked(self, mark: Mark) -> tuple[Any, Any]:
-        """Return the next batch; mark the wait for it in a profile."""
         with mark("input_wait"):
             return self.next()
 
@@ -269,8 +265,6 @@ def _feed(b: Build, shape: images.Shape, cost: Burn | None, hold: ExitStack) -> 
 
 
 class _PythonLoop:
-    """Batches from a Python loop over images in memory."""
-
     def __init__(self, b: Build, shape: images.Shape, cost: Burn | None, hold: ExitStack) -> None:
         if b.word("source") == "tfrecord":
             raise Unavailable("the Python loop takes its images from memory")
@@ -308,9 +302,7 @@ def _elements(b: Build, shape: images.Shape, hold: ExitStack) -> Any:
 
 
 def _options(tf: Any, variant: str) -> Any:
-    """Return options that turn off TensorFlow's rewrites, which would change the pipeline that the variant
-    describes.
-
+    """Return options that turn off the rewrites with which TensorFlow would change the variant's pipeline.
     TensorFlow would run a map without random ops in parallel, and would add a prefetch of a size chosen by
     AUTOTUNE to a pipeline without a prefetch. The variant as-written already has a prefetch with a fixed
     size.
@@ -325,14 +317,11 @@ def _options(tf: Any, variant: str) -> Any:
 
 
 def scaled(tf: Any, images: Any) -> Any:
-    """Return the images as float32 from 0 to 1."""
     return tf.cast(images, tf.float32) / 255.0 if images.dtype == tf.uint8 else images
 
 
 def augmented_image(tf: Any, kind: str, image: Any) -> Any:
-    """Return one float32 image of shape (side, side, 3), augmented with the functions that the
-    articles use.
-    """
+    """Return a float32 image of shape (side, side, 3), augmented as in the articles."""
     if kind == NONE:
         return image
     image = tf.image.random_brightness(image, max_delta=BRIGHTNESS)

@@ -34,7 +34,6 @@ class Shape:
 
     @property
     def bytes(self) -> int:
-        """Size of all images in bytes."""
         return self.count * self.side * self.side * CHANNELS * PIXEL_BYTES[self.pixels]
 
 

@@ -1,6 +1,4 @@
-"""Reads the kernel registry of this TensorFlow build, which lists kernels even for devices that are not
-present.
-"""
+"""Reads this build's kernel registry, which lists kernels even for devices that are not present."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -42,7 +40,9 @@ def registered(tf: Any, op: str, dtype: str, device: str = "GPU") -> bool:
 
 
 def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
-    """Report as the fact `kernel:<op>:<dtype>:<device>` whether the kernel exists, if this is known."""
+    """Report as the fact `kernel:<op>:<dtype>:<device>` whether the kernel exists.
+    Reports nothing for a GPU if the build has no GPU kernels.
+    """
     if device == "GPU" and not has_gpu_rows():
         return
     there = registered(b.tf, op, dtype, device)

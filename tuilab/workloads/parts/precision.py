@@ -1,6 +1,4 @@
-"""Separates float32 from TF32. By default, TensorFlow lets recent NVIDIA GPUs multiply float32 values as
-TF32.
-"""
+"""Separates float32 from TF32, in which TensorFlow lets recent NVIDIA GPUs multiply float32 by default."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -29,9 +27,7 @@ def precision(*options: str, help: str = FULL) -> Choice:
 
 
 def storage(dtype: str) -> str:
-    """Return the dtype in memory, which is float32 for TF32: TF32 is only a way of multiplying float32
-    values.
-    """
+    """Return the dtype in memory: float32 for TF32, which is only a way of multiplying float32 values."""
     return "float32" if dtype == "tf32" else dtype
 
 
@@ -49,8 +45,8 @@ def require(b: Build) -> None:
 
 
 def precise(b: Build, case: Case) -> Case:
-    """Return the case with TF32 switched on for a `tf32` arm, and off for any other arm. The setting is
-    restored after each block.
+    """Return the case with TF32 on for a `tf32` arm and off for any other arm. Each block restores the
+    setting.
     """
     case.scope = _scoped(b, case.scope)
     return case

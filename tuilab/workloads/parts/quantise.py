@@ -48,7 +48,6 @@ def pack(tf: Any, codes: Any, bits: int) -> Any:
 
 
 def unpack(tf: Any, packed: Any, bits: int) -> Any:
-    """Unpack the bytes that `pack` returned."""
     if bits == 8:
         return packed
     mask = tf.constant(2**bits - 1, tf.uint8)
