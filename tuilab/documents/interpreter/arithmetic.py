@@ -46,7 +46,7 @@ _ERRORS = (TypeError, ValueError, ArithmeticError, AttributeError, MemoryError)
 
 
 class NotComputed(Exception):
-    """Raised if the operation is undefined, or if its result is larger than any benchmark parameter."""
+    """Raised if an operation is undefined, or if its result is too large for a benchmark parameter."""
 
 
 def binary(op: ast.operator, a: Any, b: Any) -> Any:

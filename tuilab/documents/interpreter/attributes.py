@@ -122,8 +122,8 @@ _EITHER = (Model, Unknown)
 
 
 def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
-    """Return the value of an attribute of an unknown value: unknown too, unless only TensorFlow objects have
-    ever had an attribute with that name.
+    """Return the value of an attribute of an unknown value. It is unknown too, unless the attribute's name
+    has only ever existed on TensorFlow objects.
     """
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):
@@ -158,9 +158,7 @@ _NAMED = re.compile(
 
 
 def name_attribute(reason: str, name: str) -> str:
-    """Return the reason why an attribute is unknown. It includes the attribute's name, so that messages can
-    show the name.
-    """
+    """Return the reason why an attribute is unknown, with the attribute's name for messages."""
     return _NAMED.sub(rf"\g<0>.{name}", reason, count=1)
 
 

@@ -41,7 +41,7 @@ _WAITS = words("float int bool str repr format sum max min list tuple abs round"
 
 
 def with_scope(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
-    """Evaluate `globals()` and similar functions, whose result depends on the caller."""
+    """Evaluate a function such as `globals()`, whose result depends on the caller's scope."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     store = scope.module().names if name == "globals" else scope.names
     return Mapping(dict(store), open=True)
@@ -78,7 +78,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     "tqdm.rich.tqdm",
 )
 def progress(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return the iterable of a progress bar, which yields its items unchanged."""
+    """Return the argument of a progress bar, which yields the items unchanged."""
     return args.get("iterable", "0", default=Unknown("the result of a progress bar", args.line))
 
 
@@ -239,13 +239,13 @@ def _callable(interpreter: Interpreter, values: list[Value], args: Arguments) ->
 
 
 def _round(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Evaluate `round()`. A rounded measured time still counts as that time."""
+    """Evaluate `round()`. The rounded value of a measured time still counts as a measured time."""
     is_time = bool(values) and isinstance(values[0], Elapsed | Clock)
     return values[0] if is_time else _pure("round", values, args.line)
 
 
 def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Evaluate a conversion to text. The text of a measured time still counts as that time."""
+    """Evaluate a conversion to text. The text of a measured time still counts as a measured time."""
     interpreter.dates(*values[:1])
     if values and times_in(values[0]):
         return join_text("", values[:1], args.line)
@@ -253,7 +253,6 @@ def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Val
 
 
 def _divmod(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Evaluate `divmod()`. Both parts of a measured time, such as minutes and seconds, count as that time."""
     if values and isinstance(values[0], Elapsed):
         return Listing("tuple", [values[0], values[0]])
     return Unknown("the result of divmod()", args.line)

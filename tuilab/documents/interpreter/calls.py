@@ -53,7 +53,6 @@ from tuilab.documents.interpreter.values import (
 
 @expression(ast.Call)
 def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
-    """Evaluate a call expression."""
     if isinstance(node.func, ast.Name) and node.func.id in builtin_calls.WITH_SCOPE:
         found = scope.find(node.func.id)
         if found is None:
@@ -72,9 +71,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
 
 def _name_callee(node: ast.expr, callee: Unknown) -> Unknown:
-    """Return an unknown callee whose reason includes the callee's name in the code; unchanged if it has no
-    name.
-    """
+    """Return an unknown callee with its name in the code as part of the reason, if the callee has a name."""
     name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
     if not _DOTTED.match(name):
         return callee
@@ -85,7 +82,7 @@ _LONGEST_NAME = 80
 
 
 def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Value], Keywords]:
-    """Return the positional and keyword arguments; starred ones are expanded if their items are known."""
+    """Return the positional and keyword arguments. Expands starred arguments whose items are known."""
     args: list[Value] = []
     keywords: Keywords = {}
     for part in node.args:
@@ -114,7 +111,7 @@ def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[l
 def call_bound(
     interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Evaluate a method call. A method of one of the document's own classes gets its object as `self`."""
+    """Evaluate a method call. A method of a class in the document gets its object as `self`."""
     if isinstance(bound.function, Function | Graph):
         return interpreter.call(bound.function, [bound.owner, *args], keywords, line)
     return methods.call(interpreter, bound, args, keywords, line)
@@ -127,7 +124,7 @@ _CALLABLE = (Function, Graph, Bound, Partial, Model, Class, Instance)
 def call_either(
     interpreter: Interpreter, unknown: Unknown, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Evaluate the call for each possible callee. If a callee is unknown, the call may do any work."""
+    """Evaluate the call for each possible callee. An unknown callee may do any work."""
     options = unknown.options
     if "training" in keywords and assumes_keras(interpreter.imported):
         # Only Keras models and layers accept the keyword `training`.
@@ -288,7 +285,9 @@ def _bind(
     line: int,
     assumed: dict[str, str],
 ) -> None:
-    """Bind parameters as Python does; missing arguments are unknown values with the parameter's name."""
+    """Bind parameters as Python does. A missing argument becomes an unknown value with the parameter's
+    name.
+    """
     spec: Any = function.node.args
     plain = [p.arg for p in spec.posonlyargs + spec.args]
     named = plain + [p.arg for p in spec.kwonlyargs]
@@ -336,7 +335,7 @@ def call_graph(
 
 
 def by_parameter(target: Value, args: list[Value], keywords: Keywords) -> dict[str, Value]:
-    """Return the arguments keyed by parameter name, or else by position."""
+    """Return the arguments keyed by parameter name; arguments without a known name are keyed by position."""
     spec = target.node.args if isinstance(target, Function) else None
     names = [p.arg for p in (*spec.posonlyargs, *spec.args)] if spec else []
     return {names[int(at)] if int(at) < len(names) else at: v for at, v in numbered(args).items()} | keywords
@@ -393,8 +392,8 @@ def call_instance(
 
 
 def _times(decorator: Api | Unknown) -> bool:
-    """Return True if the name of an unknown decorator, or of the call that created it, suggests that it times
-    the function.
+    """Return True if the name of an unknown decorator, or of the function that returned it, suggests that it
+    times functions.
     """
     name = decorator.name if isinstance(decorator, Api) else callee(decorator.reason)
     given = isinstance(decorator, Api) or decorator.reason.startswith(RESULT_OF)

@@ -73,7 +73,6 @@ def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int,
 
 
 def timed(interpreter: Interpreter, word: str, line: int, body: Body) -> Flow:
-    """Interpret code that IPython times with `%timeit` (repeatedly) or `%time` (once)."""
     start = interpreter.clock("timeit.default_timer", line)
     if word == TIMEIT:
         flow = repeated(interpreter, line, None, lambda: body(NONE))

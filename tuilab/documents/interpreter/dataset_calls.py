@@ -108,7 +108,7 @@ def _read_generator(interpreter: Interpreter, args: Arguments) -> None:
 
 
 def _rows(value: Value) -> Value:
-    """Return the value with each tensor replaced by one of its rows."""
+    """Return the value with one row in place of each tensor."""
     match value:
         case Tensor():
             return Tensor(value.shape[1:] if value.shape else None, value.dtype, inside=True)
@@ -198,7 +198,6 @@ def _trace_mapped(interpreter: Interpreter, name: str, args: Arguments, elements
 
 
 def _most_positional(target: Value) -> int | None:
-    """Return the maximum number of positional arguments of a plain function; None if unknown."""
     if not isinstance(target, Function) or target.kind != "plain":
         return None
     given = target.node.args
@@ -228,7 +227,6 @@ def writer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.io.parse_single_example", "tf.io.parse_example")
 def parsed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return the parsed features of a record, by the keys of the feature description."""
     features = args.get("features")
     inside = interpreter.in_graph() is not None
     interpreter.event("op", name, args.line, args.values)

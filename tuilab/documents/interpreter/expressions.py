@@ -126,9 +126,8 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
 def _on_times(
     interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int
 ) -> Value | None:
-    """Return the measured time that results from an operation on measured times or clock readings.
-
-    It is the time between two readings, or one of the operands unchanged. None if there is no such operand.
+    """Return the measured time that results from an operation on times or clock readings: the difference of
+    two readings, or an operand that is already a measured time. None for other operations.
     """
     if isinstance(op, ast.Sub | ast.Add) and isinstance(left, Clock) and isinstance(right, Clock):
         # The sum of two readings is a time if the first is negated: `took = -time(); …; took += time()`.
@@ -168,7 +167,7 @@ def _on_times(
 
 
 def _is_sum(value: Value) -> bool:
-    """Return True if the value may be a sum of measured times: a measured time, or an empty sum."""
+    """Return True if the value is a measured time, a number, or the 0 with which a sum of times starts."""
     return isinstance(value, Elapsed | Number) or (isinstance(value, Known) and value.value in (0, 0.0))
 
 
@@ -201,8 +200,8 @@ def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Val
 
 
 def _unresolved_result(left: Value, right: Value, line: int) -> Value:
-    """Return the result of an operation on values that are not all known: a number, or the reason why an
-    operand is unknown.
+    """Return the result of an operation with an unknown operand: a number, or the reason why an operand is
+    unknown.
     """
     if is_number(left) and is_number(right):
         return Number("an unknown number", line)
@@ -246,7 +245,9 @@ def unary(interpreter: Interpreter, node: ast.UnaryOp, scope: Scope) -> Value:
 
 @expression(ast.BoolOp)
 def boolean(interpreter: Interpreter, node: ast.BoolOp, scope: Scope) -> Value:
-    """Evaluate `a or b` or `a and b`: return the deciding operand, or all possible ones."""
+    """Evaluate `a or b` or `a and b`. Returns the operand that decides the result, or all possible
+    results.
+    """
     stops_at = isinstance(node.op, ast.Or)
     joined: Value | None = None
     value: Value = NONE
@@ -370,7 +371,7 @@ def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
 
 @expression(ast.JoinedStr)
 def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Value:
-    """Evaluate an f-string; format specifications are read but not applied."""
+    """Evaluate an f-string, without applying its format specifications."""
     words: list[str] = []
     values: list[Value] = []
     known = True
@@ -391,7 +392,7 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
 
 
 def join_text(words: str, values: Sequence[Value], line: int) -> Told:
-    """Return the joined text with the measured times that it contains. Parts of the text may be unknown."""
+    """Return the joined text, with the measured times that its parts contain."""
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))
@@ -423,7 +424,6 @@ def function(interpreter: Interpreter, node: ast.Lambda, scope: Scope) -> Value:
 
 
 def bind_defaults(interpreter: Interpreter, function: Function, scope: Scope) -> None:
-    """Evaluate a function's default values at its definition."""
     arguments: Any = function.node.args
     plain = arguments.posonlyargs + arguments.args
     for parameter, default in zip(

@@ -28,7 +28,7 @@ def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> 
 
 @statement(ast.ImportFrom)
 def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
-    """Bind the names of `from a.b import c`: to the contents of a neighboring module, or to names of a
+    """Bind the names of `from a.b import c` to the contents of a neighboring module, or to names of a
     library.
     """
     interpreter.event("import", (node.module or ".")[:80], node.lineno)

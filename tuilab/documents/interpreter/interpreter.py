@@ -94,17 +94,17 @@ CALLS: dict[type[Value], Call] = {}
 
 
 def expression(*kinds: type[ast.expr]) -> Callable[[E], E]:
-    """Return a decorator that registers a function to evaluate these kinds of expression."""
+    """Decorator: register a function that evaluates these kinds of expression."""
     return partial(_register, EXPRESSIONS, kinds)
 
 
 def statement(*kinds: type[ast.stmt]) -> Callable[[E], E]:
-    """Return a decorator that registers a function to execute these kinds of statement."""
+    """Decorator: register a function that interprets these kinds of statement."""
     return partial(_register, STATEMENTS, kinds)
 
 
 def calls_of(*kinds: type[Value]) -> Callable[[E], E]:
-    """Return a decorator that registers a function to evaluate calls of these kinds of value."""
+    """Decorator: register a function that evaluates calls of these kinds of value."""
     return partial(_register, CALLS, kinds)
 
 
@@ -133,8 +133,8 @@ def times_in(value: Value, depth: int = 0) -> list[int]:
 
 
 def _is_plain(value: Unknown) -> bool:
-    """Return True if an unknown value must be plain Python data: a number, a string, one of several
-    constants, or a command-line option.
+    """Return True if the value must be plain Python data, although the data is unknown: a number, a string,
+    one of several constants, or a command-line option.
     """
     if isinstance(value, Number | Told) or value.reason == COMMAND_LINE:
         return True
@@ -142,7 +142,9 @@ def _is_plain(value: Unknown) -> bool:
 
 
 def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
-    """Return the dictionary key of each measured time, by region. The keys serve as names of the times."""
+    """Return the dictionary keys under which measured times are stored, by region. A key serves as the name
+    of its time.
+    """
     found: dict[int, str] = {}
     for value in values:
         for key, item in list(value.items.items())[:16] if isinstance(value, Mapping) else []:
@@ -273,7 +275,6 @@ class Interpreter:
         return Flow.NEXT
 
     def call(self, callee: Value, args: list[Value], keywords: Keywords, line: int) -> Value:
-        """Return the result of calling the value. Raises Exhausted."""
         handler = CALLS.get(type(callee))
         if handler is not None:
             return handler(self, callee, args, keywords, line)
@@ -316,7 +317,9 @@ class Interpreter:
         return answer
 
     def note(self, line: int, reason: str) -> None:
-        """Record that something could not be resolved, once per line and reason."""
+        """Record that part of the document could not be resolved. Records each pair of line and reason
+        once.
+        """
         if self.away:
             return
         if (line, reason) not in self._noted and len(self._noted) < MOST_NOTES:
@@ -332,10 +335,8 @@ class Interpreter:
         self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0, written))
 
     def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
-        """Record an argument or key that the callee does not accept. more: the fields `at` and `replace` of
-        the record.
-
-        Nothing is recorded if the code catches the resulting error, because the error is then intended.
+        """Record an argument or key that the callee does not accept, unless the code catches the resulting
+        error, because the mistake is then intended. more: further fields of the record, `at` and `replace`.
         """
         raised = "KeyError" if kind == "key" else "TypeError"
         meant = any(raised in handler.names for each in self.place.tries for handler in each.handlers)
@@ -343,7 +344,6 @@ class Interpreter:
             self.trace.misfits.append(Misfit(kind, line, detail, remedy, **more))
 
     def dates(self, *values: Value) -> None:
-        """Record that the code uses a clock reading as a date, not to compute a duration."""
         self.trace.dated.update(value.event for value in values if isinstance(value, Clock))
 
     def spans(self, *values: Value) -> None:
@@ -356,7 +356,6 @@ class Interpreter:
                 region.name = region.name or self.called.get(region.first, "")
 
     def sync(self, how: str, line: int, value: Value) -> None:
-        """Record that the host waits for a tensor."""
         self.event("sync", how, line, {"value": value})
 
     def reads(self, value: Value, how: str, line: int, depth: int = 0) -> None:
@@ -394,7 +393,6 @@ class Interpreter:
             self.trace.regions[number].beside |= set(regions[:_MOST_BESIDE]) - {number}
 
     def record_printed(self, values: Sequence[Value], line: int) -> None:
-        """Record that the code prints or logs measured times together, with the words between them."""
         times = list(dict.fromkeys(time for value in values for time in times_in(value)))
         words = " ".join(_words_of(value) for value in values)[:400] if times else ""
         called = _keys_of(values)
@@ -406,7 +404,9 @@ class Interpreter:
         self.compare(times)
 
     def _title(self, line: int) -> str:
-        """Return the text printed on a separate line shortly before an unlabeled measured time."""
+        """Return the text that the code prints on its own line shortly before a measured time without a
+        label; "" if there is none.
+        """
         for event in reversed(self.trace.events[-_NEAR_EVENTS:]):
             if event.kind == "print":
                 text = event.arguments.get("text")
@@ -415,9 +415,7 @@ class Interpreter:
         return ""
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:
-        """Treat the first and last clock readings since event `first` as the timing of the body of
-        a `with`.
-        """
+        """Treat the first and last clock readings since event `first` as the timing of a `with` body."""
         if self.away:
             line = last_line = self.away
         for event in self.trace.events[first:]:
@@ -425,7 +423,9 @@ class Interpreter:
                 self._withs[event.index] = (line, last_line)
 
     def region(self, first: int, last: int, **more: Any) -> Value:
-        """Return the region between two readings; two calls with the same readings return the same region."""
+        """Return the measured time between two readings. The same two readings always return the same
+        region.
+        """
         if first > last:
             first, last = last, first
         if (first, last) in self._regions:
@@ -460,8 +460,8 @@ class Interpreter:
 
     @contextmanager
     def reading(self, file: str, line: int) -> Iterator[None]:
-        """Inside the `with`, read the neighboring module `file` on behalf of `line`. `file` is "" for
-        the document's own code.
+        """Inside the `with`, interpret the neighboring module `file`; line numbers refer to `line` of the
+        document. `file` is "" for the document's own code.
         """
         before = self.away
         self.away = (before or line) if file else 0
@@ -477,7 +477,6 @@ class Interpreter:
 
     @contextmanager
     def inside(self, loop: Loop) -> Iterator[None]:
-        """Inside the `with`, interpret the body of a loop."""
         loop.first = len(self.trace.events)
         self.trace.loops.append(loop)
         with self.at(loops=(*self.place.loops, loop)):
@@ -485,12 +484,11 @@ class Interpreter:
         loop.last = len(self.trace.events) - 1
 
     def in_graph(self) -> Traced | None:
-        """Return the traced function whose body is being read; None if the code is not traced."""
         return self.place.traced
 
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
-        """Interpret each alternative from the same initial state, and merge the resulting bindings
-        of names.
+        """Interpret each alternative from the same initial state, and merge the names that the alternatives
+        bind.
         """
         results, bound = [], []
         self._choices += 1

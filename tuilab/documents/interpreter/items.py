@@ -97,9 +97,8 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
 
 
 def _concrete(element: Value) -> Value:
-    """Return a pipeline's elements as concrete tensors, as eager code gets them.
-
-    Inside a mapped function, they are symbolic.
+    """Return a pipeline's elements as eager code receives them: concrete tensors, whereas a mapped function
+    receives symbolic tensors.
     """
     match element:
         case Tensor():
@@ -113,8 +112,8 @@ def _concrete(element: Value) -> Value:
 
 
 def _common(items: list[Value], varies: Value) -> Value:
-    """Return a value that represents every item: the first item if all items have the same shape and dtype,
-    or else `varies`.
+    """Return a value that represents every item: the first item if all items are alike in shape and dtype,
+    else `varies`.
     """
     first = items[0] if items else varies
     if all(item == first for item in items):
@@ -267,7 +266,9 @@ def _part(interpreter: Interpreter, tensor: Tensor, shape: Shape | None, line: i
 
 
 def _info_item(interpreter: Interpreter, info: OpaqueObject, index: Value, line: int) -> Value:
-    """Return an item of the result of `get_memory_info`, whose keys are `current` and `peak`."""
+    """Return an item of the result of `get_memory_info`. Records any key other than `current` and `peak` as a
+    mistake.
+    """
     name, keys = info.data
     if isinstance(index, Known) and index.value not in keys:
         remedy = "Its keys are " + " and ".join(repr(k) for k in keys) + "."
@@ -372,7 +373,9 @@ def _unpack(interpreter: Interpreter, targets: list[ast.expr], value: Value, sco
 
 @expression(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
-    """Evaluate a comprehension to a list. If its items are few and known, evaluate each separately."""
+    """Evaluate a comprehension to a list. Evaluates the element once per item if the items are few and
+    known.
+    """
     inner = Scope({}, scope)
     generator = node.generators[0]
     interpreter.event("python", "a comprehension", node.lineno)

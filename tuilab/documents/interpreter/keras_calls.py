@@ -85,7 +85,7 @@ def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value
 
 @handles("transformers.", *(f"{library}.models." for library in ("keras_cv", "keras_nlp", "keras_hub")))
 def further_model(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create or load a model. Hugging Face's classes for TensorFlow start with TF."""
+    """Create or load a model. The names of Hugging Face's TensorFlow classes start with TF."""
     parts = name.split(".")
     makes = parts[-1] in ("from_pretrained", "from_preset", "from_config") or parts[-1][:1].isupper()
     ours = parts[0] != "transformers" or any(part.startswith("TF") for part in parts)
@@ -111,10 +111,7 @@ def sequential(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.Model", "tf.keras.models.Model")
 def functional(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a model from inputs and outputs.
-
-    It consists of the layers created since the last input.
-    """
+    """Create a model from inputs and outputs. Its layers are the layers created since the last input."""
     made = Model([], args.line)
     for event in reversed(interpreter.trace.events):
         if event.name == "tf.keras.Input":
@@ -232,9 +229,8 @@ _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 
 def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None:
-    """Check the arguments of a training call on a model from outside the document.
-
-    Records arguments that only older versions of Keras accept.
+    """Record arguments of a training call that only older versions of Keras accept. The model comes from
+    outside the document.
     """
     gone = next((argument for argument in _OF_PROCESSES if args.has(argument)), "")
     if gone and name in TRAINS and is_keras_3(interpreter):
@@ -251,7 +247,7 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Evaluate a method of a model, which may be an object of a subclass in the document."""
+    """Evaluate a method of a model, or of an object whose class in the document extends a Keras model."""
     assumed = isinstance(model, Model) and model.assumed
     # An object with the name of a model may be something else, so its arguments are not checked against
     # Keras.
@@ -289,7 +285,6 @@ def validates(args: Arguments) -> bool:
 
 
 def _texts(value: Value) -> tuple[str, ...] | None:
-    """Return the strings in a list, or a single string as a tuple; None if an item is not a string."""
     if value == NONE:
         return ()
     items = value.items if isinstance(value, Listing) and not value.open else [value]
@@ -301,7 +296,7 @@ def _texts(value: Value) -> tuple[str, ...] | None:
 def call_layer(
     interpreter: Interpreter, target: Layer | Model, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Return the result of a layer or model that is called on a tensor."""
+    """Return the result of calling a layer or model on a tensor."""
     value = args[0] if args else NONE
     inside = (isinstance(value, Tensor) and value.inside) or (
         isinstance(value, Layer) and value.name == "Input"

@@ -62,19 +62,17 @@ class Arguments:
     open: bool = False
 
     def get(self, *names: str, default: Value = NONE) -> Value:
-        """Return the value of the first of these names for which an argument was passed."""
+        """Return the argument for the first of these parameter names that the call passes."""
         for name in names:
             if name in self.values:
                 return self.values[name]
         return Unknown("it comes from unknown arguments", self.line) if self.open else default
 
     def read(self, interpreter: Interpreter, how: str) -> None:
-        """Record that the host reads all arguments."""
         for value in self.values.values():
             interpreter.reads(value, how, self.line)
 
     def has(self, name: str) -> bool:
-        """Return True if an argument for the parameter was certainly passed."""
         return name in self.values
 
 
@@ -85,9 +83,7 @@ PREFIXES: dict[str, Handler] = {}
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Return a decorator that registers a handler for functions. A name ending in `.` covers everything below
-    it.
-    """
+    """Decorator: register a handler for functions. A name ending in `.` stands for all names below it."""
 
     def register(function: Handler) -> Handler:
         for name in names:

@@ -55,7 +55,7 @@ def _unrolls(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: It
 
 
 def _uses(node: "ast.For | ast.AsyncFor") -> bool:
-    """Return True if the body uses the loop's counter for more than printing."""
+    """Return True if the loop's body uses the loop variable for more than printing."""
     if not isinstance(node.target, ast.Name):
         return True
     for statement_ in node.body:
@@ -114,8 +114,8 @@ def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Itera
 
 
 def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope) -> None:
-    """Interpret the first statements of the body a second time, because some intervals start at a clock
-    reading in the previous iteration. Stops after the last statement that ends such an interval.
+    """Interpret the start of the loop's body again, for timings that start at a clock reading in the previous
+    iteration. Stops after the last statement that ends such a timing.
     """
     until = interpreter.once(node, _takes_before_it_reads)
     if not until or interpreter.again >= _MOST_AGAIN:
@@ -135,10 +135,10 @@ _MOST_AGAIN = 2
 
 
 def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
-    """Return the number of leading statements that contain the end of an interval from the previous
-    iteration; 0 if there is none.
+    """Return the number of statements at the start of the body up to the last one that ends a timing from the
+    previous iteration; 0 if there is none.
 
-    Such an interval starts at a clock reading further down in the body.
+    Such a timing starts at a clock reading further down in the body.
     """
     taken: dict[str, tuple[int, int, int]] = {}
     read: dict[str, tuple[int, int]] = {}
@@ -161,9 +161,7 @@ def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
 def _forget_counters(
     interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope
 ) -> None:
-    """Replace counters and conditions that change in each iteration by unknown values, because the body is
-    interpreted once for all iterations.
-    """
+    """Replace loop counters with unknown values, because one pass over the body represents all iterations."""
     for name in interpreter.once(node, _decided_by):
         known = scope.find(name)
         if isinstance(known, Known) and is_number(known):
@@ -171,7 +169,6 @@ def _forget_counters(
 
 
 def _decided_by(node: "ast.For | ast.AsyncFor | ast.While") -> tuple[str, ...]:
-    """Return the names that the body updates from their old values and uses in conditions."""
     stepped, asked = set[str](), set[str]()
     for part in (part for each in node.body for part in ast.walk(each)):
         if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
@@ -211,8 +208,8 @@ _ENDS: dict[type[ast.cmpop], int] = {ast.Gt: 1, ast.GtE: 0, ast.Eq: 0}
 
 
 def _ends(node: ast.For) -> int | None:
-    """Return the number of iterations after which a line such as `if i > 10: break` at the start of the body
-    ends the loop; None without such a line.
+    """Return the number of iterations before a line such as `if i > 10: break` ends the loop; None if the
+    body does not start with such a line.
     """
     first = node.body[0]
     counter = node.target.elts[0] if isinstance(node.target, ast.Tuple) and node.target.elts else None

@@ -109,8 +109,8 @@ _ESTIMATORS = words(
 
 
 def _strategy(owner: Unknown) -> OpaqueObject | None:
-    """Return a `tf.distribute` strategy among the value's possible values; None if there is none. Any
-    strategy will do, because all of them run functions in the same way.
+    """Return a `tf.distribute` strategy among the value's possible values; None if there is none. All
+    strategies run functions in the same way, so the first one is enough.
     """
     for option in owner.options:
         if isinstance(option, OpaqueObject) and str(option.data).startswith("tf.distribute."):
@@ -119,14 +119,16 @@ def _strategy(owner: Unknown) -> OpaqueObject | None:
 
 
 def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
-    """Return True if the name of an unbound variable or attribute suggests a TensorFlow 1 session."""
+    """Return True if a variable that the document never binds is a TensorFlow 1 session, judging by its
+    name.
+    """
     return interpreter.deferred and bool(SESSION.match(owner.reason.partition(" ")[0]))
 
 
 def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Keywords) -> bool:
-    """Return True if a model from outside the document is a Keras model, judging by a method or arguments
-    that only Keras has. In a document that imports only Keras, an object with `predict` is a Keras model,
-    unless another library made it.
+    """Return True if a model from outside the document is a Keras model, judging by its methods and
+    arguments. In a document that imports only Keras, every object with `predict` counts, unless another
+    library made it.
     """
     if name not in TRAINS:
         return name in ONLY_KERAS
@@ -247,7 +249,9 @@ _GIVES_ANYTHING = (
 
 
 def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bool:
-    """Return True if a tensor is symbolic: made in a graph or passed to it, not captured from outside."""
+    """Return True if a tensor is symbolic: created in the graph or passed to it, rather than captured from
+    outside.
+    """
     if any(use.name.endswith("run_functions_eagerly") for use in interpreter.trace.uses):
         return False
     made = interpreter.trace.events[tensor.made].place.traced if tensor.made >= 0 else None
@@ -328,7 +332,7 @@ _TEXT = ("upper", "lower", "strip", "title", "capitalize", "lstrip", "rstrip")
 
 
 def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value], line: int) -> Value:
-    """Return the result of a string method. Only a few methods are computed; other results are unknown."""
+    """Return the result of a string method. Computes only a few methods; other results are unknown."""
     if isinstance(value, str) and name in _TEXT and not args:
         return Known(getattr(value, name)())
     given = [a.value for a in args if isinstance(a, Known)]

@@ -38,7 +38,7 @@ def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Mo
 
 
 def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Value | None:
-    """Return the value of a name in a module: its binding or a submodule; None if there is neither."""
+    """Return the binding or submodule of a module with this name; None if there is neither."""
     found: Value | None = module.scope.names.get(name)
     if found is None and module.package is not None:
         found = _module(interpreter, module.package / name, line)
@@ -46,9 +46,6 @@ def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Va
 
 
 def unread(module: Module, name: str, line: int) -> Value:
-    """Return a value for a name in a module that is not interpreted. As with a library, only its dotted name
-    is known.
-    """
     if module.name in _LIBRARIES or module.name in _SHORT:
         return Unknown(f"{module.name} does not define {name}", line)
     return Api(f"{module.name}.{name}")

@@ -108,7 +108,7 @@ def canonical(module: str) -> str:
 
 
 def module(dotted: str, spelled: str) -> Api:
-    """Return an imported module, with its canonical name, its spelling in the source, and its real name."""
+    """Return the value that represents an imported module."""
     keras = dotted.removeprefix(_PRIVATE).partition(".")[0] == "keras"
     return Api(canonical(dotted), spelled, dotted if keras else "")
 

@@ -59,7 +59,7 @@ def methods_of(kind: str) -> Callable[[Method], Method]:
 
 
 def assumed(kind: str, line: int) -> Value:
-    """Return a value that represents a model, session or TFLite interpreter from outside the document."""
+    """Return a value that represents a model, session or TFLite interpreter created outside the document."""
     if kind == "model":
         return Model([], line, open=True, assumed=True)
     return OpaqueObject(kind, {"given": NONE} if kind == "lite" else None)
@@ -104,7 +104,9 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("super")
 def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Evaluate a method call through `super()`. Except for a few known methods, it may do anything."""
+    """Evaluate a method call through `super()`. Apart from a few known methods, the called method may do
+    anything.
+    """
     if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
         interpreter.event("opaque", f"super().{asked.name}", asked.line)
     return None
@@ -152,9 +154,7 @@ def data(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("lite")
 def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Evaluate a method of a TFLite interpreter. The interpreter computes in `invoke()`, and its output is a
-    copy.
-    """
+    """Evaluate a method of a TFLite interpreter. Only `invoke()` computes, and outputs are copies."""
     owner, name, line = asked.owner, asked.name, asked.line
     if name == "invoke":
         made = interpreter.event("host-op", "invoke", line, {"self": owner}, Tensor(None, None, "np"))
@@ -172,7 +172,7 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("saved")
 def saved_model_method(interpreter: Interpreter, asked: Asked) -> Value:
-    """Return the result of a model's method, or of the SavedModel function or signature with that name."""
+    """Return the result of a method of a SavedModel, or of its function or signature with that name."""
     if asked.name in TRAINS and asked.owner.data == "tf.saved_model.load":
         interpreter.misfit(
             "state",
@@ -233,7 +233,7 @@ def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 
 def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
-    """Interpret a function on each replica of a `tf.distribute` strategy, with its arguments."""
+    """Interpret the function that a `tf.distribute` strategy runs on each replica, with its arguments."""
     name, args, keywords, line = asked.name, asked.args, asked.keywords, asked.line
     if name == "experimental_distribute_dataset":
         return args[0] if args else Unknown("a distributed dataset", line)
@@ -260,10 +260,7 @@ _OPS = ("op", "initializer")
 
 
 def _fetch(asked: Asked) -> Value:
-    """Return the value that a session fetches, or the first of several.
-
-    If that value is unknown, return the session.
-    """
+    """Return the first value that a session fetches; the session if that value is unknown."""
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     if isinstance(value, Listing) and value.items:
         value = value.items[0]

@@ -42,7 +42,7 @@ _SUBJECT = words("input_tensor input tensor x a value image images signals signa
 
 
 def subject(args: Arguments) -> Value:
-    """Return a function's main argument. The argument's name depends on the library."""
+    """Return the function's main argument, whose name differs between libraries."""
     return next((args.values[name] for name in _SUBJECT if name in args.values), NONE)
 
 
@@ -50,7 +50,6 @@ def unknown(args: Arguments) -> None: ...
 
 
 def scalar(args: Arguments) -> Shape:
-    """Return (), the shape of a single number."""
     return ()
 
 
@@ -67,19 +66,17 @@ def like(args: Arguments) -> str | None:
 
 
 def always(dtype: str) -> DtypeOf:
-    """Return a function that returns this dtype for any arguments."""
     return lambda args: dtype
 
 
 def requested_dtype(default: str | None) -> DtypeOf:
-    """Return a function that returns the dtype requested by a call, or else the default; None if the
-    requested dtype is unknown.
+    """Return a function that returns the dtype that a call requests, or the default. None if the requested
+    dtype is unknown.
     """
     return lambda args: dtype_of(args.get("dtype")) if args.has("dtype") else default
 
 
 def broadcast(args: Arguments) -> Shape | None:
-    """Return the broadcast shape of all operands."""
     values = [v for k, v in args.values.items() if k not in ("name", "axis", "rate", "dtype")]
     if len(values) == 1 and isinstance(values[0], Listing):
         values = list(values[0].items)
@@ -102,7 +99,6 @@ def reduced(args: Arguments) -> Shape | None:
 
 
 def given_shape(args: Arguments) -> Shape | None:
-    """Return the shape in an argument such as `shape` or `dims`."""
     return shape_of(args.get("shape", "dims", "0"))
 
 
@@ -113,7 +109,6 @@ def given_size(args: Arguments) -> Shape | None:
 
 
 def given_sides(args: Arguments) -> Shape | None:
-    """Return the shape of `np.random.rand(3, 4)`: each argument is a dimension."""
     return None if args.open else tuple(integer(v) for k, v in args.values.items() if k.isdigit())
 
 
@@ -140,8 +135,8 @@ def spaced(args: Arguments) -> Shape:
 
 
 def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
-    """Return a function that returns the requested dtype of a call, or else the dtype of its fill value in
-    that library.
+    """Return a function that returns the dtype that a call requests, or the dtype that the library gives the
+    fill value.
     """
     default = "float64" if library == "np" else None
     return lambda args: (
@@ -152,7 +147,6 @@ def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
 
 
 def reshaped(args: Arguments) -> Shape | None:
-    """Return the requested shape, with -1 resolved."""
     wanted = shape_of(args.get("shape", "newshape", "1"))
     if wanted is not None and -1 in wanted:
         known = elements(tuple(s for s in wanted if s != -1))
@@ -199,9 +193,7 @@ def _axis(args: Arguments) -> int | None:
 
 
 def stacked(args: Arguments) -> Shape | None:
-    """Return the shape of stacked tensors: a tensor's shape with one more dimension, whose size is the number
-    of tensors.
-    """
+    """Return the shape of `stack` along axis 0: the number of tensors, then the shape of the first tensor."""
     parts = _parts(args)
     first = parts[0].shape if parts else None
     return (len(parts), *first) if first is not None and _axis(args) == 0 else None
@@ -249,13 +241,11 @@ def signal_dtype(args: Arguments) -> str | None:
 
 
 def spectrum_dtype(args: Arguments) -> str | None:
-    """Return the complex dtype of a transform's result."""
     dtype = like(args)
     return {"float32": "complex64", "float64": "complex128"}.get(dtype or "", dtype)
 
 
 def resized(args: Arguments) -> Shape | None:
-    """Return the shape of an image with the requested size."""
     size = args.get("size")
     sides = [integer(s) for s in size.items] if isinstance(size, Listing) else []
     return (*sides, integer(args.get("channels")) or 3) if len(sides) == 2 else None
@@ -370,10 +360,10 @@ def _row(name: str) -> Op:
 
 
 def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
-    """Record the event and return the tensor that it makes.
+    """Record the event and return the tensor that it creates.
 
-    A NumPy function waits for a tensor argument. In a graph, creating a tensor is an op, and NumPy's
-    random numbers are drawn only once, during tracing.
+    A NumPy function waits for a tensor argument. In a graph, creating a tensor is an op, and NumPy draws
+    random numbers only once, during tracing.
     """
     word = name.rpartition(".")[2]
     if word in _NOTHING:
@@ -412,7 +402,6 @@ def tf_generator(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.append")
 def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate `np.append` to an array, or to a list of measured times."""
     for value in args.values.values():
         interpreter.gather(value)
     return make(interpreter, name, args, TABLE["np."])
@@ -431,7 +420,6 @@ _TORCH = {
 
 @handles(*_TORCH)
 def torch_tensor(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a PyTorch function. Its result is on the host unless a device is given."""
     if args.has("device"):
         interpreter.event("opaque", name, args.line, args.values)
         return Unknown(f"the result of {name}", args.line)
@@ -449,8 +437,8 @@ def compared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.identity_n")
 def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a call that makes a tensor from a value: it creates the tensor, copies it from the host, or
-    returns the same tensor under a new name.
+    """Evaluate a call that makes a tensor from a value. It creates the tensor, copies it from the host, or
+    returns the given tensor.
     """
     value = args.get("value", "initial_value", "input", "0")
     second = args.get("1")
@@ -502,8 +490,8 @@ def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
 def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a call that makes an array from a list, or from a tensor after waiting for the tensor.
-    Measured times in a list remain measured times.
+    """Evaluate a call that makes an array from a list or a tensor. It waits for a tensor. Measured times in a
+    list still count as measured times.
     """
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":

@@ -1,5 +1,3 @@
-"""Interprets all examples of a document in order, as one program."""
-
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,9 +66,9 @@ class Code:
     """An example's parsed statements.
 
     cell: the magic that times the whole example. size: approximate number of nodes in the syntax tree. shows:
-    the value of the last statement is displayed, as in a notebook or session. yields: whether the example may
-    contain a generator. deferred: whether calls build a graph, if the example is its own program. excerpt:
-    whether the example is part of an article, which omits obvious parts.
+    the example displays the value of its last statement, as a notebook does. yields: the example may contain
+    a generator. deferred: calls build a graph, if the example is its own program. excerpt: the example is
+    part of an article, which omits obvious code.
     """
 
     number: int
@@ -89,9 +87,9 @@ def read_program(
 ) -> Trace:
     """Interpret the examples as one program, so that later examples see names from earlier ones.
 
-    Uncalled functions are interpreted at the end, with unknown parameters. The work is limited in
-    proportion to the size of the code; a note says if it ends early. deferred: calls build a graph for a
-    session, as in TensorFlow 1. folder: the folder of the document, which may import modules from there.
+    Uncalled functions are interpreted at the end, with unknown parameters. The number of steps is limited in
+    proportion to the size of the code; a note reports if the limit is reached. deferred: calls build a graph
+    for a session, as in TensorFlow 1. folder: the document's folder, from which it may import modules.
     """
     size = sum(example.size for example in examples)
     interpreter = Interpreter(api, min(MOST_STEPS, STEPS + STEPS_PER_NODE * size), folder)
@@ -137,9 +135,9 @@ def _read_example(interpreter: Interpreter, example: Code) -> None:
 
 
 def _read_uncalled(interpreter: Interpreter) -> None:
-    """Interpret uncalled functions as a caller might call them, in the example that defines them.
+    """Interpret each uncalled function as a caller would, in the example that defines it.
 
-    A function that other functions mention comes last, and only if none of them has called it.
+    Functions that other functions mention come last, because interpreting the others may call them.
     """
     index, named, waiting = 0, _mentioned_names(interpreter.functions), list[Function]()
     for function in interpreter.functions:

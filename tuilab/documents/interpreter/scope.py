@@ -36,7 +36,6 @@ class Scope:
         return None
 
     def module(self) -> "Scope":
-        """Return the scope of the module; the only scope around it holds predefined names."""
         scope = self
         while scope.parent is not None and scope.parent.parent is not None:
             scope = scope.parent
@@ -48,15 +47,15 @@ Bindings = dict[tuple[int, str], tuple[Store, Value | None]]
 
 
 class Journal:
-    """Records the names that each branch binds, and undoes each branch before the next. At the end, merges
-    the bindings of all branches.
+    """Records the names that each branch binds, and undoes these bindings before the next branch. Finally
+    merges the bindings of all branches.
     """
 
     def __init__(self) -> None:
         self._open: list[list[Entry]] = []
 
     def write(self, store: Store, name: str, value: Value) -> None:
-        """Bind a name, and record its old value."""
+        """Bind a name, and record its previous value."""
         if self._open:
             self._open[-1].append((store, name, store.get(name)))
         store[name] = value
@@ -65,7 +64,9 @@ class Journal:
         self._open.append([])
 
     def undo(self) -> Bindings:
-        """End the branch and restore all names; return the values that it bound, by store and name."""
+        """End the branch, and restore the previous values of all names. Returns the values that the branch
+        bound.
+        """
         entries = self._open.pop()
         bound: Bindings = {}
         for store, name, _ in entries:
@@ -78,9 +79,8 @@ class Journal:
         return bound
 
     def join(self, branches: list[Bindings], line: int) -> None:
-        """Bind every name that any branch bound.
-
-        If the values differ, bind the name to all possible values.
+        """Bind every name that any branch bound. If branches bind different values, the name gets all of them
+        as possible values.
         """
         keys: dict[tuple[int, str], Store] = {}
         for bound in branches:
@@ -96,7 +96,7 @@ class Journal:
 
 
 def either(one: Value | None, other: Value | None, line: int) -> Value | None:
-    """Return a value that may be either of the two. A name bound on only one branch counts as bound."""
+    """Return a value that may be either of the two. A name that only one branch binds counts as bound."""
     if one is None or other is None or one is other:
         return one if other is None else other
     if one == other:

@@ -45,7 +45,6 @@ def expression(interpreter: Interpreter, node: ast.Expr, scope: Scope) -> Flow:
 
 
 def _exits(node: ast.Expr) -> bool:
-    """Return True if the statement is a call that ends the program."""
     name = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""
     return name in ("sys.exit", "exit", "quit", "os._exit")
 
@@ -111,7 +110,9 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
 
 
 def _outlives(interpreter: Interpreter, target: ast.expr, scope: Scope) -> bool:
-    """Return True if the target outlives the function call: a global, an attribute or an item."""
+    """Return True if the target is still visible after the function call: a global, an attribute or an
+    item.
+    """
     if isinstance(target, ast.Name):
         return target.id in scope.elsewhere
     return isinstance(target, ast.Attribute | ast.Subscript)
@@ -156,7 +157,7 @@ _VERSIONS = re.compile(
 
 
 def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True if a condition may compare versions, so that names in its branches may exist in only one
+    """Return True if a condition may compare versions. Names in its branches may then exist in only one
     version.
     """
     return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
@@ -167,7 +168,7 @@ def _names_versions(test: ast.expr) -> bool:
 
 
 def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
-    """Record the library names in a branch that is not taken, so that these names are checked too.
+    """Record the library names in a branch that is not taken, so that they are checked too.
 
     Each node counts as one step of the interpreter. Raises Exhausted.
     """
@@ -203,8 +204,8 @@ def _library(node: ast.Attribute, scope: Scope) -> Api | None:
 
 
 def _asks_for_name(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True for `if hasattr(tf, "x")` or `if tf.__version__ >= …`, because names in its branches may
-    belong to another version.
+    """Return True for conditions such as `hasattr(tf, "x")` or `tf.__version__ >= …`: names in their branches
+    may belong to another version.
     """
     asks, names = interpreter.once(test, _looks_up)
     return asks or not interpreter.versions.isdisjoint(names)
@@ -265,8 +266,8 @@ def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scop
 
 
 def _handle(interpreter: Interpreter, body: list[ast.stmt], caught: Handler, scope: Scope) -> Flow:
-    """Interpret an `except` clause. If it handles a missing name, the names that it uses belong to
-    another version.
+    """Interpret an `except` clause. If it handles a missing name, its body may use names from another
+    version.
     """
     other = bool(caught.names) and all(name.rpartition(".")[2] in _OF_NAMES for name in caught.names)
     interpreter.guards += other

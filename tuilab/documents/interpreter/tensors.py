@@ -55,9 +55,8 @@ _SURE_ARRAYS = words(
 
 
 def _is_sure(interpreter: Interpreter, tensor: Tensor, graph: bool = False) -> bool:
-    """Return True if a tensor's dtype and shape are certain, not just likely.
-
-    graph: also accept a tensor that is passed to a traced function.
+    """Return True if a tensor's dtype and shape are certain. graph: also accept an argument of a traced
+    function.
     """
     if tensor.made < 0 or tensor.inside or (interpreter.in_graph() is not None and not graph):
         return False
@@ -109,7 +108,7 @@ def _check(
 
 
 def _check_number(interpreter: Interpreter, name: str, values: Sequence[Value], line: int) -> None:
-    """Record that an integer tensor is combined with a Python float."""
+    """Record an operation on an integer tensor and a Python float, which TensorFlow rejects."""
     whole = next((v for v in values[:2] if isinstance(v, Tensor)), None)
     number = next((v for v in values[:2] if isinstance(v, Known)), None)
     if whole is None or number is None or whole.library != "tf" or not isinstance(number.value, float):
@@ -150,7 +149,6 @@ def elementwise(
 
 
 def broadcast_values(values: Sequence[Value]) -> Shape | None:
-    """Return the shape that results from broadcasting tensors and numbers; None if a shape is unknown."""
     return broadcast([v.shape if isinstance(v, Tensor) else _plain_shape(v) for v in values])
 
 

@@ -59,8 +59,8 @@ def device(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: int) -> None:
-    """Record an error if the call is given the name of a physical device instead of a logical one, because
-    TensorFlow would raise a ValueError.
+    """Record a mistake if the argument is the name of a physical device, because TensorFlow accepts only
+    logical devices here.
     """
     written = text(given)
     if written is not None and written.startswith("/physical_device:"):
@@ -141,7 +141,7 @@ def _check_argument(interpreter: Interpreter, name: str, word: str, args: Argume
 
 @handles("tf.py_function", "tf.numpy_function", "tf.py_func")
 def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function that runs Python code for each element, on the host even in a graph."""
+    """Evaluate a function such as `tf.py_function`, which runs Python code on the host even in a graph."""
     target, inputs = args.get("func", "0"), args.get("inp", "1")
     if target == NONE:
         return OpaqueObject("python-decorator", name)
@@ -162,15 +162,12 @@ def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Val
 
 
 def parts_of(value: Value) -> list[Value]:
-    """Return the items of a list, or a list with only the given value."""
     return list(value.items) if isinstance(value, Listing) else [value]
 
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Interpret each function among the arguments once, with values that represent the arguments it will
-    receive.
-    """
+    """Interpret each function among the arguments once, with values that represent its future arguments."""
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
     inputs: list[Value] = []
@@ -222,10 +219,7 @@ def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.Session", "tf.InteractiveSession")
 @handles("tf.train.MonitoredTrainingSession", "tf.train.MonitoredSession")
 def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a TensorFlow 1 session.
-
-    If eager execution is on, ops are deferred only inside the session's `with`.
-    """
+    """Create a TensorFlow 1 session. With eager execution, the session defers ops only inside its `with`."""
     made = OpaqueObject("session", name)
     interpreter.event("build", "tf.Session", args.line, {"config": args.get("config", "2")}, made)
     return made
@@ -241,7 +235,6 @@ def deferring(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.print", "tf.debugging.", "tf.summary.", "tf.get_static_value", "tf.keras.backend.get_value")
 @handles("tf.keras.backend.eval", "tf.keras.backend.batch_get_value", "tf.io.write_file", "tf.Assert")
 def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function that reads the value of a tensor and therefore waits for it."""
     fetched = args.get("x", "0", "value")
     if name == "tf.print":
         interpreter.record_printed(list(args.values.values()), args.line)
@@ -259,7 +252,6 @@ def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.app.run", "absl.app.run")
 def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Interpret the given `main` function, or else the module's."""
     given = args.get("main", "0")
     main = given if given != NONE else interpreter.module.find("main")
     if isinstance(main, Function):
@@ -270,7 +262,7 @@ def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.import_graph_def")
 def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function that imports a graph's nodes; return the nodes that are requested by name."""
+    """Evaluate `import_graph_def`. Returns the nodes that the call requests by name."""
     asked = args.get("return_elements", "2")
     event = interpreter.event("node", name, args.line, args.values)
     if isinstance(asked, Listing) and not asked.open:

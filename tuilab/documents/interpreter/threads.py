@@ -26,13 +26,11 @@ def pool(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("threading.Thread")
 def thread(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a thread, which runs its target when it is started."""
     return OpaqueObject("thread", (args.get("target", "1"), args.get("args", "3"), args.get("kwargs", "4")))
 
 
 @handles("concurrent.futures.as_completed", "concurrent.futures.wait")
 def completed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate `as_completed` or `wait`; return the given futures."""
     return args.get("fs", "0")
 
 

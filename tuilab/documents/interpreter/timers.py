@@ -50,14 +50,13 @@ def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("cv2.waitKey", "cv2.waitKeyEx")
 def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function that waits for a key press, at most for the given time."""
+    """Evaluate a function that waits for a key press for a limited time."""
     _paces(interpreter, args)
     interpreter.event("opaque", name, args.line, args.values)
     return Unknown(f"the result of {name}", args.line)
 
 
 def _paces(interpreter: Interpreter, args: Arguments) -> None:
-    """Record that measured times determine how long the code waits."""
     for value in args.values.values():
         for number in times_in(value):
             interpreter.trace.regions[number].paces = True
@@ -65,7 +64,7 @@ def _paces(interpreter: Interpreter, args: Arguments) -> None:
 
 @handles("time.gmtime", "time.strftime", "datetime.timedelta", "datetime.datetime.utcfromtimestamp")
 def format_time(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function that converts or formats a time. The result still counts as that time."""
+    """Evaluate a function that converts or formats a time. The result still counts as a measured time."""
     elapsed = next((v for v in args.values.values() if isinstance(v, Elapsed)), None)
     return elapsed if elapsed is not None else other(interpreter, name, args)
 
@@ -128,7 +127,9 @@ def _once(
 def pytest_benchmark(
     interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Evaluate pytest's `benchmark` fixture with a function; `pedantic` takes a tuple of arguments."""
+    """Evaluate a call of pytest's `benchmark` fixture. `pedantic` takes the function's arguments as a
+    tuple.
+    """
     target = args[0] if args else keywords.get("target", NONE)
     if name == "pedantic":
         spread = keywords.get("args", args[1] if len(args) > 1 else Listing("tuple", []))
@@ -153,9 +154,7 @@ _PEDANTIC = {"rounds": 1, "iterations": 1, "warmup_rounds": 0}
 
 
 def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
-    """Interpret the code that a timer runs: a callable, or code in a string, which uses the module's
-    names.
-    """
+    """Interpret the code that a timer runs: a callable, or a string of code that uses the module's names."""
     match stmt:
         case Function() | Graph() | Bound() | Partial() | Instance() | Api():
             interpreter.call(stmt, [], {}, line)

@@ -74,8 +74,8 @@ class DeviceScope:
 
 @dataclass(eq=False)
 class Traced:
-    """A function whose Python code runs only during tracing. Also contains the call that traces it, and the
-    traced arguments.
+    """A function whose Python code runs only during tracing, the call that traces it, and its symbolic
+    arguments.
     """
 
     by: str
@@ -104,11 +104,11 @@ class Try:
 
 @dataclass(frozen=True)
 class Context:
-    """The circumstances in which an event happens.
+    """The circumstances of an event.
 
-    block: number of the example being interpreted. function: the innermost enclosing function of the
-    document. uncalled: no code in the document calls the function. file: the neighboring module, "" for the
-    document. branches: for each unknown condition, the branch that was taken.
+    block: number of the example that runs. function: the innermost enclosing function of the document.
+    uncalled: no code in the document calls the function. file: the neighboring module, "" for the document.
+    branches: for each unknown condition, the branch that was taken.
     """
 
     block: int = 0
@@ -128,17 +128,15 @@ class Context:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The device families that the innermost device scope requests; () outside of any scope."""
         return self.devices[-1].families if self.devices else ()
 
     @property
     def repeats(self) -> int | None:
-        """Number of times that the enclosing loops run the event; None if unknown."""
         return self.repeats_inside(0)
 
     def repeats_inside(self, outer: int) -> int | None:
-        """Return how many times the loops around the event run it, without the `outer` outermost loops; None
-        if unknown.
+        """Return the number of times that the loops around the event run it, not counting the `outer`
+        outermost loops; None if unknown.
         """
         counts = [loop.count for loop in self.loops[outer:]]
         return None if None in counts else math.prod(count or 0 for count in counts)
@@ -148,9 +146,9 @@ class Context:
 class TraceEvent:
     """An action of the code.
 
-    arguments: by the parameter names of the API. name: the canonical name (`tf.matmul`, also for `@`).
-    result: the value that the action returns. runs: the `tf.function` that a call of a graph runs, or the
-    value that a session fetches.
+    arguments: keyed by the parameter names of the API. name: the canonical name (`tf.matmul`, also for `@`).
+    result: the value that the action returns. runs: the `tf.function` that a graph call runs, or the value
+    that a session fetches.
     """
 
     index: int
@@ -165,18 +163,18 @@ class TraceEvent:
 
 @dataclass(eq=False)
 class Region:
-    """A timed region, between two readings of a clock: the events after `first` and before `last`.
+    """A timed region: the events between two clock readings, `first` and `last`.
 
     clock: the clock's name. line, last_line: lines of the two readings. via: how the region was timed.
-    divided: the elapsed time is divided, so different counts of iterations may be compared. scaled: the time
-    is multiplied, for example by a thousand, or divided by a number below one. by: the divisor of the time,
-    as written. rate: something is divided by the time, as in examples per second. repeats: the timer takes
-    several samples by itself. discarded: the time is not used, as in a warm-up. paces: the time decides how
-    long to wait. gathered: the time is collected or added to others. picked: it is gathered only on a
-    condition. name: the name to which the time is bound. told: the lines that print the time, with the words
-    that they print. beside: the regions whose times appear together with this one in a ratio, a
-    difference, a printed line or a table. file: the neighboring module that reads the clock; the lines are
-    then those of the document that call it. "" for the document itself.
+    divided: the elapsed time is divided, so comparisons may use different numbers of iterations. scaled: the
+    time is multiplied, for example by a thousand, or divided by a number below one. by: the divisor of the
+    time, as written. rate: something is divided by the time, as in examples per second. repeats: the timer
+    takes several samples by itself. discarded: the code ignores the time, as in a warm-up. paces: the time
+    determines how long the code waits. gathered: the time is added to a list or to other times. picked: a
+    condition decides whether the time is gathered. name: the name to which the time is bound. told: the lines
+    that print the time, with the printed words. beside: regions whose times appear together with this time in
+    a ratio, a difference, a printed line or a table. file: the neighboring module that reads the clock, ""
+    for the document itself. For a neighboring module, the lines are those of the document that call it.
     """
 
     first: int
@@ -200,17 +198,17 @@ class Region:
     beside: set[int] = field(default_factory=set)
     file: str = ""
     parts: dict[str, int] = field(default_factory=dict)
-    """Timedelta attributes, such as `seconds`, that contain only part of the time, with the lines that use
-    them.
+    """Timedelta attributes that contain only part of the time, such as `seconds`, and the lines that use
+    these attributes.
     """
 
 
 @dataclass(frozen=True)
 class Use:
-    """A use of a library's dotted name, with its place and spelling.
+    """A use of a library's dotted name.
 
     name: the form for lookup: `tf.…`, `keras.…` (which differs from `tf.keras`), `tensorflow.python.…`.
-    guarded: the use is in a `try` that expects the name to be missing, or after `hasattr`.
+    guarded: the use follows `hasattr`, or is in a `try` that handles a missing name.
     """
 
     name: str
@@ -226,7 +224,7 @@ MisfitKind = Literal["name", "argument", "type", "key", "state"]
 @dataclass(frozen=True)
 class Misfit:
     """A mistake in a call: arguments that do not match the signature, an argument or key of the wrong kind,
-    or a value that is not allowed there.
+    or a forbidden value.
     """
 
     kind: MisfitKind
@@ -257,7 +255,7 @@ class Trace:
     """Indices of the first events of the examples that are separate programs, in order."""
 
     def inside(self, region: Region) -> list[TraceEvent]:
-        """Return the events between the region's clock readings, without events in other branches."""
+        """Return the events between the region's clock readings, except events in exclusive branches."""
         events, begins = self.events[region.first + 1 : region.last], self.events[region.first].place
         if not begins.branches:
             return events

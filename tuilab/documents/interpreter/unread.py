@@ -84,7 +84,9 @@ _TIMER = re.compile(
 
 
 def is_timer(reason: str) -> bool:
-    """Return True if an unknown call's name suggests that it returns a timer for use with `with`."""
+    """Return True if the name of an unknown call suggests that it returns a context manager that measures
+    time.
+    """
     dotted = callee(reason)
     root, _, word = dotted.rpartition(".")
     return (
@@ -143,7 +145,7 @@ _WORDS = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES.items()
 
 
 def set_up(name: str) -> str:
-    """Describe the action, other than computing, that the name of an unknown function suggests; "" if
+    """Return a phrase for what an unknown function does, judging by its name, if it does not compute; "" if
     unclear.
     """
     dotted = callee(name)
@@ -164,7 +166,7 @@ def set_up(name: str) -> str:
 
 
 def callee(name: str) -> str:
-    """Return the callee's dotted name from the record of an unknown call: `the result of cv2.imread` →
+    """Return the callee's dotted name, given the reason of an unknown value: `the result of cv2.imread` →
     `cv2.imread`.
     """
     return name.removeprefix(RESULT_OF).partition(" ")[0].partition("(")[0]
@@ -200,7 +202,6 @@ def computes(name: str) -> bool:
 
 
 def runs_what_it_is_given(name: str) -> bool:
-    """Return True if an unknown call's name suggests that it runs the model passed to it."""
     return runs_tensorflow(name) and bool(_RUNS.search(_last_word(name)))
 
 
@@ -213,7 +214,6 @@ def is_on_tensorflow(name: str) -> bool:
 
 
 def _last_word(name: str) -> str:
-    """Return the last word of the callee's name in a record of an unknown call."""
     return callee(name).rpartition(".")[2]
 
 

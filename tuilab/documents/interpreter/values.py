@@ -10,8 +10,6 @@ RESULT_OF = "the result of "
 
 
 class Value:
-    """The value of an expression."""
-
     __slots__ = ()
 
 
@@ -36,7 +34,7 @@ class Unknown(Value):
 
 @dataclass(frozen=True, slots=True)
 class Number(Unknown):
-    """An unknown Python number or bool. The host does not wait to read it."""
+    """An unknown Python number or bool. Reading it never waits for a device."""
 
 
 VARIES, COUNTING = "it changes from one iteration to the next", "it counts the iterations"
@@ -83,7 +81,7 @@ class Listing(Value):
 
 @dataclass(eq=False, slots=True)
 class Mapping(Value):
-    """A dict with constant keys. open: it may have further unknown items."""
+    """A dict with constant keys. open: it may contain further unknown items."""
 
     items: dict[Any, Value]
     open: bool = False
@@ -114,9 +112,8 @@ class Span(Value):
 
 @dataclass(eq=False, slots=True)
 class Tensor(Value):
-    """A tensor or array, with its shape and dtype as far as known.
-
-    made: index of the event that made it. inside: it is a dataset element or a symbolic tensor of a graph.
+    """A tensor or array. made: index of the event that created it. inside: it is a dataset element or a
+    symbolic tensor of a graph.
     """
 
     shape: Shape | None
@@ -145,9 +142,8 @@ class Function(Value):
 
 @dataclass(eq=False, slots=True)
 class Module(Value):
-    """A module in the document's folder.
-
-    Contains the scope of its names, and the folder of its package, if any.
+    """A module in the document's folder, with the names that it defines. package: the folder if the module is
+    a package.
     """
 
     name: str
@@ -171,8 +167,6 @@ class Graph(Value):
 
 @dataclass(eq=False, slots=True)
 class Partial(Value):
-    """The result of `functools.partial`."""
-
     target: Value
     args: tuple[Value, ...]
     keywords: dict[str, Value]
@@ -212,8 +206,6 @@ class Class(Value):
 
 @dataclass(eq=False, slots=True)
 class Instance(Value):
-    """An object of one of the document's classes."""
-
     of: Class
     attributes: dict[str, Value] = field(default_factory=dict)
 
@@ -239,17 +231,13 @@ class Step:
 
 @dataclass(eq=False, slots=True)
 class Dataset(Value):
-    """A `tf.data` pipeline: its source and all later steps.
-
-    element: the value that it yields, after batching.
-    """
+    """A `tf.data` pipeline: its source and all later steps. element: the value that it yields."""
 
     steps: tuple[Step, ...]
     element: Value
 
     @property
     def line(self) -> int:
-        """Line number of the pipeline's source."""
         return self.steps[0].line
 
 
@@ -266,8 +254,8 @@ class Layer(Value):
 class Model(Value):
     """A Keras model with known layers.
 
-    open: it may have further layers. assumed: only its name or origin suggests that it is a model. metrics:
-    the metrics passed to compile(), None if unknown.
+    open: it may have further layers. assumed: judging only by its name or origin, this is a model. metrics:
+    the metrics passed to `compile()`, None if unknown.
     """
 
     layers: list[Value]
@@ -293,10 +281,10 @@ class Elapsed(Value):
 
 @dataclass(frozen=True, slots=True)
 class DeviceObject(Value):
-    """A physical or logical device, as an object and not a string.
+    """A physical or logical device object.
 
-    `list_physical_devices` returns `Many` of them, and their number depends on the host. A physical device's
-    name is rejected if a call needs a logical one.
+    `list_physical_devices` returns `Many`, because the number of devices depends on the host. A call that
+    needs a logical device rejects the name of a physical device.
     """
 
     family: str
@@ -316,7 +304,7 @@ class Scoped(Value):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueObject(Value):
-    """A library object whose state matters, such as a Timer, or a decorator that has no function yet.
+    """A library object whose state matters, such as a Timer, or a decorator without a function.
 
     kind: `timer`, `decorator`, `session`, and others. data: depends on the kind.
     """
@@ -336,7 +324,7 @@ def is_number(value: Value | None) -> bool:
 
 
 def integer(value: Value | None) -> int | None:
-    """Return a constant whole number, such as 3 or 3.0, as an int; else None."""
+    """Return a constant whole number as an int, even if it is a float such as 3.0; else None."""
     if isinstance(value, Known) and not isinstance(value.value, bool):
         if isinstance(value.value, int):
             return value.value
@@ -346,7 +334,6 @@ def integer(value: Value | None) -> int | None:
 
 
 def text(value: Value | None) -> str | None:
-    """Return the value's text if it is a constant string, else None."""
     return value.value if isinstance(value, Known) and isinstance(value.value, str) else None
 
 
@@ -355,7 +342,6 @@ _READ = ("tf", "np", "builtins", "time", "timeit")
 
 
 def truth(value: Value | None) -> bool | None:
-    """Return the value's truth value; None if unknown."""
     match value:
         case Known():
             return bool(value.value)
