@@ -35,7 +35,7 @@ class Plain:
     """Code that Python's parser accepts, with the same number of lines as the original.
 
     magics: (0-based line, name) of each IPython magic. cell: the magic that times the whole code. session:
-    the code is an interpreter session with prompts and results.
+    True for an interpreter session with prompts and results.
     """
 
     lines: tuple[str, ...]
@@ -79,8 +79,8 @@ def plain(code: str) -> Plain:
 
 
 def _statement(name: str, rest: str) -> str:
-    """Turn `%timeit -n 10 f(x)` into `with _ipython_timeit_: f(x)`, which can hold any statement on the same
-    line.
+    """Turn `%timeit -n 10 f(x)` into `with _ipython_timeit_: f(x)`. A `with` can hold any statement on
+    its line.
     """
     word = _STATEMENTS.get(name, "")
     options = _OPTIONS.match(rest)
@@ -105,9 +105,8 @@ _ONE_RUN, _ONE_LOOP = re.compile(r"-r\s*1\b"), re.compile(r"-n\s*1\b")
 
 
 def is_session(lines: list[str]) -> bool:
-    """Return True if the lines are an interpreter session.
-
-    The first line has a prompt, or a later line has one and the lines are not valid Python.
+    """Return True if the lines are an interpreter session: the first line has a prompt, or a later line
+    has a prompt and the lines are not valid Python.
     """
     first = next((line for line in lines if line.strip()), "")
     if _PROMPT.match(first) and not first.lstrip().startswith("..."):
@@ -120,7 +119,6 @@ def is_session(lines: list[str]) -> bool:
 
 
 def is_whole(lines: list[str]) -> bool:
-    """Return True if the lines are valid Python without conversion."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -146,7 +144,5 @@ _SET_UP = re.compile(
 
 
 def is_notebook(code: str) -> bool:
-    """Return True if the code in an article comes from a notebook, because it has notebook set-up code or
-    cell magics.
-    """
+    """Return True if an article's code contains notebook set-up code or cell magics."""
     return ("%" in code or "!" in code) and bool(_SET_UP.search(code))

@@ -27,15 +27,11 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     """The code without its common indentation."""
     before: tuple[Passage, ...] = ()
-    """The prose that introduces the code."""
     after: tuple[Passage, ...] = ()
-    """The prose that comments on the code."""
     notebook: bool = False
-    """True for a notebook cell, in which IPython magics are valid."""
     cell: int = 0
     """Number of the cell in the notebook, from 1; 0 for other documents."""
     script: bool = False
-    """True for a whole Python file."""
 
     @property
     def last_line(self) -> int:
@@ -48,16 +44,14 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     """Title from the front matter, the first heading, or the file's name."""
     date: str = ""
-    """Date, as written in the front matter."""
     id: str = ""
     """Id from the front matter, else the file's name."""
     number: str = ""
-    """The number in a file name such as `000_….txt`, else ""."""
+    """The number in a file name such as `000_….txt`; "" if there is none."""
     lines: tuple[str, ...] = ()
     """The lines of the displayed text; for a notebook, its cells as text."""
     blocks: tuple[Block, ...] = ()
-    """The code examples, in order."""
     notes: tuple[Passage, ...] = ()
-    """Parts that could not be read, with their lines."""
+    """Parts that could not be read, each with its line."""
     unreadable: str = ""
     """The expected kind of file, if nothing could be read; else ""."""

@@ -27,7 +27,7 @@ class CodePiece:
 
 
 def pieces(lines: Sequence[str], start: int = 0) -> Iterator[CodePiece]:
-    """Yield every fenced, `<pre>` or indented piece of code from line `start` on."""
+    """Yield every fenced, `<pre>` or indented piece of code, from line `start` on."""
     index, blank = start, True
     while index < len(lines):
         line = lines[index]

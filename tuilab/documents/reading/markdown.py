@@ -53,7 +53,9 @@ def read_markdown(text: str) -> Document:
 
 
 def _holds_python(piece: CodePiece) -> bool:
-    """Return True if the fence names Python, or if it names no language and the lines look like Python."""
+    """Return True if the fence names Python, or names no language and contains lines that look like
+    Python.
+    """
     if not any(line.strip() for line in piece.lines):
         return False
     if piece.language in PYTHON:

@@ -9,7 +9,7 @@ from tuilab.model.sanitize import sanitize_line
 
 
 class _Cell(msgspec.Struct):
-    """A cell. Version 4 of the format stores the code in `source`, version 3 in `input`."""
+    """A cell. Version 4 of the notebook format stores code in `source`, version 3 in `input`."""
 
     cell_type: str = ""
     source: str | list[str] = ""
@@ -26,7 +26,7 @@ class _Sheet(msgspec.Struct):
 
 
 class _Notebook(msgspec.Struct):
-    """A notebook. Version 4 of the format stores the cells at the top level, version 3 in worksheets."""
+    """A notebook. Version 4 of the format stores cells at the top level, version 3 in worksheets."""
 
     cells: list[_Cell] | None = None
     worksheets: list[_Sheet] | None = None

@@ -29,7 +29,9 @@ class Parsed:
 
 
 def parse(lines: Sequence[str], first_line: int) -> Parsed:
-    """Parse the lines as a whole; if that fails, parse each statement and leave out the broken ones."""
+    """Parse all lines together. If that fails, parse each statement separately, and leave out broken
+    statements.
+    """
     code = "\n".join(lines)
     modern = _tree(code)
     older = None if isinstance(modern, ast.Module) else _convert_python_2(lines)
@@ -85,7 +87,7 @@ def _modern(line: str) -> str:
 
 
 def is_python(lines: Sequence[str]) -> bool:
-    """Return True if the lines parse and do something: import, assign, define, call or loop."""
+    """Return True if the lines are valid Python with an import, assignment, definition, call or loop."""
     tree = _tree("\n".join(lines))
     return isinstance(tree, ast.Module) and any(_acts(statement) for statement in tree.body)
 
@@ -100,8 +102,8 @@ def _acts(statement: ast.stmt) -> bool:
 
 
 def _tree(code: str) -> "ast.Module | tuple[int, str]":
-    """Return the syntax tree; if the code does not parse, the 0-based number of the broken line and the
-    reason.
+    """Return the syntax tree; if the code does not parse, return the 0-based number of the broken line
+    and the reason.
     """
     try:
         with warnings.catch_warnings():
@@ -114,7 +116,9 @@ def _tree(code: str) -> "ast.Module | tuple[int, str]":
 
 
 def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":
-    """Return the chunk's syntax tree with the broken line blanked; None if it still does not parse."""
+    """Return the chunk's syntax tree with `pass` in place of the broken line; None if the chunk still
+    does not parse.
+    """
     if len(chunk) < 2 or not 0 <= offset < len(chunk):
         return None
     indent = chunk[offset][: len(chunk[offset]) - len(chunk[offset].lstrip())]
@@ -123,7 +127,7 @@ def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":
 
 
 def _chunks(lines: Sequence[str]) -> "list[tuple[int, list[str]]]":
-    """Return the top-level statements, split by indentation, with their start lines."""
+    """Return the top-level statements with their start lines. Splits by indentation."""
     out: list[tuple[int, list[str]]] = []
     decorated = False
     for number, line in enumerate(lines):

@@ -31,19 +31,17 @@ def heading_of(line: str, following: str = "") -> str:
 
 
 def shorten(text: str) -> str:
-    """Shorten a text to the length of a heading, at the end of a word."""
     if len(text) <= _LONGEST_HEADING:
         return text
     return text[:_LONGEST_HEADING].rsplit(" ", 1)[0] + "…"
 
 
 def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage], list[Passage], str]:
-    """Split the prose between two pieces of code into comments on the first, an introduction to the second,
-    and the heading of the second ("" if none).
+    """Split the prose between two pieces of code. Return the comments on the first piece, the introduction to
+    the second, and the second's heading ("" if there is none).
 
     Without a heading, the last paragraph is the introduction if it contains a word such as "following" or
-    ends in a colon.
-    first: True if there is no code above, so that all of the prose is an introduction.
+    ends in a colon. first: True if there is no code above, so that all of the prose is an introduction.
     """
     heading, start = "", None
     for index, passage in enumerate(lines):
@@ -73,6 +71,5 @@ def _last_paragraph(lines: Sequence[Passage]) -> int:
 
 
 def _sentence(text: str) -> str:
-    """Return the first sentence of a paragraph, for use as a heading."""
     sentence = re.split(r"(?<=[.!?])\s+", text.strip()[:1_000])[0]
     return shorten(sentence.rstrip(":. "))

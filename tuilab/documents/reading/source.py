@@ -66,9 +66,8 @@ def _unreadable(text: str, expected: str) -> Document:
 
 
 def _first_lines(text: str) -> tuple[str, bool]:
-    """Return the first lines of the text, and True if they are all of the text.
-
-    The number of lines is limited because even empty lines take time.
+    """Return at most MOST_LINES lines of the text, and True if this is all of the text. Even empty lines
+    take time to read.
     """
     if text.count("\n") < MOST_LINES:
         return text, True
@@ -76,7 +75,7 @@ def _first_lines(text: str) -> tuple[str, bool]:
 
 
 def _limit_code(document: Document) -> Document:
-    """Return the document with a limited amount of code, and a note about the omitted code."""
+    """Return the document with a limited amount of code. A note lists the omitted code."""
     blocks: list[Block] = []
     room = MOST_CODE
     for block in document.blocks:
@@ -97,9 +96,9 @@ def _limit_code(document: Document) -> Document:
 
 
 def _cut(code: str, room: int) -> str:
-    """Return as many whole statements from the start as fit into `room` characters.
+    """Return the longest run of whole statements from the start that fits into `room` characters.
 
-    Statements are separated at unindented lines.
+    A statement starts at an unindented line.
     """
     lines = code[:room].split("\n")[:-1]
     while lines and (not lines[-1] or lines[-1][0] in " \t)]}#@"):

@@ -31,7 +31,7 @@ _CATCHES = ("NameError", "UnboundLocalError", "Exception", "BaseException")
 
 
 def undefined(code: str) -> list[tuple[int, str]]:
-    """Return the names that the code reads but never binds, with each line that reads them.
+    """Return (line, name) for each use of a name that the code never binds.
 
     Empty if the code does not parse, or may bind names invisibly.
     """
@@ -65,7 +65,7 @@ def undefined(code: str) -> list[tuple[int, str]]:
 
 
 def _bound(top: symtable.SymbolTable) -> set[str]:
-    """Return every name that the module binds: in its own statements, and in functions with `global`."""
+    """Return every name that the module binds, in its own statements or with `global` in a function."""
     names = {s.get_name() for s in top.get_symbols() if _binds(s)}
     waiting = list(top.get_children())
     while waiting:
@@ -93,8 +93,8 @@ def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, s
 
 
 def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield (line, name) for each use of a name, except in annotations and in code that expects the name to
-    be missing.
+    """Yield (line, name) for each use of a name, except in annotations and in code that handles the
+    missing name.
     """
     waiting: list[ast.AST] = [tree]
     off = _switched_off(tree)
@@ -111,9 +111,7 @@ def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _is_dead(node: ast.AST, off: set[str]) -> bool:
-    """Return True for `if False:`, `if 0:`, and for a condition that is a name with a false constant
-    value.
-    """
+    """Return True for `if False:` and `if 0:`, and if the condition is one of the names in `off`."""
     if not isinstance(node, ast.If):
         return False
     if isinstance(node.test, ast.Name):
@@ -122,7 +120,7 @@ def _is_dead(node: ast.AST, off: set[str]) -> bool:
 
 
 def _switched_off(tree: ast.Module) -> set[str]:
-    """Return the names that are bound only once, to a false constant."""
+    """Return the names that the code binds once, to a constant that is false."""
     stores = Counter(
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )

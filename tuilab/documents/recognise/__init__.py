@@ -50,13 +50,13 @@ def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
 
 
 def _without_parts(found: list[Found]) -> list[Found]:
-    """Drop matrix products that are only part of a chain with a detour to another device."""
+    """Drop matrix products that belong to a recognized chain across two devices."""
     chained = [f.lines for f in found if f.workload == "pingpong"]
     return [f for f in found if f.workload != "matmul" or not any(f.lines <= lines for lines in chained)]
 
 
 def _unmeasured_parts(example: Example) -> Iterator[Gap]:
-    """Yield ops in a timed region that no workload measures, and calls that could not be read."""
+    """Yield the ops in a timed region that no workload measures, and the calls that could not be read."""
     # In a custom training loop, Keras calls are no gaps, because a workload measures the training as a whole.
     by_hand = trained_by_hand(example) is not None
     for region in example.regions:

@@ -1,4 +1,4 @@
-"""Recognizes matrix products, elementwise chains, and detours of one op to another device."""
+"""Recognizes matrix products, elementwise chains, and single ops that move to another device."""
 
 import math
 import re
@@ -72,8 +72,8 @@ def _matmul(example: Example, event: TraceEvent) -> Result:
 class _Calls(NamedTuple):
     """The ops of an example's graphs.
 
-    inner: for each line with such an op, the number of loops around it within the graph. loops: the loops
-    around the calls of the graphs, each as the op's name, the number of loops further out, and the
+    inner: for each line with such an op, the number of loops around the op within the graph. loops: for each
+    loop around a call of a graph, the op's name, the number of loops further out, and the number of
     iterations.
     """
 
@@ -96,12 +96,12 @@ def _calls(example: Example) -> _Calls:
 
 
 def chains(example: Example) -> Iterator[Result]:
-    """Yield elementwise ops and small matrix products that a timed region repeats: the `elementwise`
-    workload.
+    """Yield elementwise ops and small matrix products that a timed region repeats, as `elementwise`
+    workloads.
 
-    It contains the ops of the work that is timed once: of one call if a timer or a loop repeats the calls of
-    a graph, or of its function. Without such calls, it contains the ops that the reported time covers, and
-    if that time is divided by the number of iterations, the ops of one iteration.
+    A workload contains the ops of one unit of timed work: one call, if a timer or a loop repeats the calls of
+    a graph or function; one iteration, if the time is divided by the number of iterations; else everything
+    that the reported time covers.
     """
     calls = _calls(example)
     for region in example.regions:
@@ -168,9 +168,7 @@ def _chain(
 
 
 def _chain_pattern(example: Example, events: list[TraceEvent]) -> str:
-    """Return the name of the workload's option for the chain that these ops form: `sums`, `add` or
-    `add-multiply`.
-    """
+    """Return the option of the workload that matches these ops: `sums`, `add` or `add-multiply`."""
     if any(event.name != "tf.add" for event in events):
         return "add-multiply"
     if all(_ADDED_TO.search(example.text(event.line)) for event in events):
@@ -183,9 +181,8 @@ _ADDED_TO = re.compile(r"\b(\w+)\s*(?:\+=|=(?!=).*\b\1\b)")
 
 
 def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) -> int:
-    """Return the number of loops around an event that repeat the timed work.
-
-    These loops run the event's graph or its function, or wait for it, in each iteration.
+    """Return the number of loops around an event that repeat the timed work. In each iteration, such a
+    loop runs the event's graph or function, or waits for the event's result.
     """
     trace, loops = example.trace, event.place.loops
     graph = event.place.traced.graph if event.place.traced is not None else None

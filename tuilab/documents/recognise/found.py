@@ -36,8 +36,6 @@ class Found:
 
 @dataclass(frozen=True)
 class Gap:
-    """A part of the document for which there is no preset, with its line and the reason."""
-
     line: int
     reason: str
 
@@ -46,7 +44,7 @@ Result = Found | Gap
 
 
 def placed(found: Found, event: TraceEvent) -> Found:
-    """Add the device and mode of an event to the workload's known arms."""
+    """Add an event's device and mode to the workload."""
     found.lines.add(event.line)
     families = [f for f in event.place.families if f in ("CPU", "GPU")]
     if families:
@@ -62,18 +60,18 @@ def placed(found: Found, event: TraceEvent) -> Found:
 
 
 def loops_outside(trace: Trace, region: Region) -> int:
-    """Return the number of loops around the work that a region times once: the loops around the region, and
-    the timer's own repetitions of its statement.
+    """Return the number of loops around the work that a region times: the loops around the region, plus
+    one if a timer repeats its statement.
     """
     timer = region.via == "timeit" or (region.via == "magic" and region.repeats)
     return len(trace.events[region.first].place.loops) + timer
 
 
 def repeats_in_unit(trace: Trace, event: TraceEvent, *, timers: bool = False) -> int | None:
-    """Return how many times loops run an event in the work that is timed once, or in the program if it is not
-    timed; None if unknown.
+    """Return the number of times that loops run an event within the work that is timed once; within the
+    program if the event is not timed. None if unknown.
 
-    timers: only leave out the repetitions of timers such as `timeit`, and the loops around them.
+    timers: leave out only the repetitions of timers such as `timeit`, and the loops around such timers.
     """
     around = [r for r in trace.regions if r.first < event.index < r.last]
     outside = [loops_outside(trace, r) for r in around if not timers or r.via != "clock"]
@@ -127,7 +125,9 @@ def _join(known: Found, found: Found) -> None:
 
 
 def swept(results: list[Found]) -> list[Found]:
-    """Merge workloads that the same lines create at several sizes into a single workload with a sweep."""
+    """Merge workloads that the same lines create at several sizes. The result is a single workload with a
+    sweep.
+    """
     out: list[Found] = []
     groups: dict[tuple[object, ...], list[Found]] = {}
     for found in results:
@@ -146,8 +146,8 @@ def swept(results: list[Found]) -> list[Found]:
 
 
 def _axis(group: list[Found]) -> Axis | None:
-    """Return the axis of a sweep: the size parameters that differ between the workloads. None if these
-    parameters have different values within one workload.
+    """Return the axis of a sweep: the size parameters that differ between the workloads. None if two of
+    these parameters differ within a workload.
     """
     first = group[0].parameters
     if len(group) == 1 or any(found.parameters.keys() != first.keys() for found in group):

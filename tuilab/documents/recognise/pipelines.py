@@ -31,8 +31,8 @@ _POLICIES = {"mixed_float16": "mixed_float16", "mixed_bfloat16": "mixed_bfloat16
 
 @dataclass
 class Pipeline:
-    """An input pipeline, expressed as workload parameters. missing: properties of the pipeline that are
-    unknown or that no parameter can express.
+    """An input pipeline as workload parameters. missing: properties of the pipeline that are unknown or
+    have no parameter.
     """
 
     parameters: dict[str, Setting] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def _from_dataset(example: Example, event: TraceEvent, dataset: Dataset, trained
 
 
 def trained_by_hand(example: Example) -> Value | None:
-    """Return the model for which the example computes gradients itself; None if there is none."""
+    """Return the model whose gradients the example computes itself; None if there is none."""
     if not any(event.name.startswith("tf.GradientTape.") for event in example.events):
         return None
     called = (e.arguments.get("self") for e in example.own("op") if e.name == "tf.keras.Model")
@@ -144,7 +144,9 @@ def _source(trace: Trace, source: Step, out: Pipeline) -> None:
 
 
 def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
-    """Return the side of square RGB images, and set their pixel type in `out`; None for any other images."""
+    """Return the side of square RGB images in pixels, and set their pixel type in `out`; None for other
+    images.
+    """
     rows = _rows(dataset)
     first = rows if isinstance(rows, Tensor) else None
     decoded = next((e for e in mapped_events(trace, dataset) if e.name == "tf.io.decode_raw"), None)
@@ -190,7 +192,7 @@ def _decoded_shape(trace: Trace, dataset: Dataset) -> tuple[int | None, ...] | N
 
 
 def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
-    """Return the events in the pipeline's mapped functions, for one element."""
+    """Return the events of the pipeline's mapped functions for one element."""
     out = []
     for step in dataset.steps:
         index = step.event + 1
@@ -206,7 +208,7 @@ def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
 
 
 def _describe_mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
-    """Determine the host cost of the mapped functions per element, and how they augment images."""
+    """Determine the host cost per element of the mapped functions, and their augmentation of the images."""
     cost, words, others = 0, set(), []
     for event in mapped_events(trace, dataset):
         out.lines.add(event.line)
@@ -289,8 +291,8 @@ def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> It
 
 
 def _filters(example: Example, model: Value | None, line: int) -> tuple[int | None, list[Gap]]:
-    """Return the number of filters in the model's first convolution, the only parameter of the workload's
-    model, and a gap if the model differs from the workload's model.
+    """Return the number of filters in the model's first convolution, and a gap if the model differs from
+    the workload's model, which has no other parameter.
     """
     layers = [v for v in model.layers if isinstance(v, Layer)] if isinstance(model, Model) else []
     if isinstance(model, Instance):

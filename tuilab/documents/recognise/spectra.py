@@ -95,5 +95,7 @@ def _is_filtered(example: Example, signal: Value | None) -> bool:
 
 
 def _power_of_two(length: int) -> int:
-    """Return the smallest power of two that holds a frame: the default FFT length of `tf.signal.stft`."""
+    """Return the default FFT length of `tf.signal.stft`: the smallest power of two that is at least the
+    frame length.
+    """
     return 1 << max(0, length - 1).bit_length()

@@ -25,14 +25,13 @@ _DECODES = ("tf.io.decode_compressed", "tf.io.decompress", "zlib.decompress", "g
 
 
 def size_of(tensor: Tensor) -> int | None:
-    """Return the size of the tensor in bytes; None if its shape or dtype is unknown."""
     count, item = elements(tensor.shape), item_bytes(tensor.dtype)
     return None if count is None or item is None else count * item
 
 
 def allocations(example: Example) -> Iterator[Result]:
-    """Yield tensors that test memory: at least a GiB, or smaller ones in a `try` that catches memory
-    errors.
+    """Yield tensors that test the memory limit: of at least 1 GiB, or smaller in a `try` that catches
+    memory errors.
     """
     for event in example.own("create"):
         made = event.result
@@ -81,7 +80,7 @@ def _direction(event: TraceEvent) -> str:
 
 
 def compressions(example: Example) -> Iterator[Result]:
-    """Yield compression and decompression of a tensor's bytes, by any means."""
+    """Yield the compression and decompression of tensors, by any library."""
     for event in example.events:
         word = event.name.rpartition(".")[2].lower()
         if event.kind not in ("op", "codec", "opaque") or not ("compress" in word or event.name in _DECODES):
@@ -115,9 +114,8 @@ def _why(event: TraceEvent, tensor: Tensor | None) -> str:
 
 
 def readouts(example: Example) -> Iterator[Result]:
-    """Yield a gap (code that no preset covers) for the first query of a device's memory.
-
-    Such a query needs no preset, because other views of the lab show the same data.
+    """Yield a gap for the first query of a device's memory. No preset covers it, because other views of
+    the lab show this figure.
     """
     for event in example.own("config"):
         if event.name.endswith(("get_memory_info", "get_memory_usage")):

@@ -67,7 +67,7 @@ def unlike_work(example: Example) -> Iterator[Hit]:
 
 
 def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
-    """Yield pairs of consecutive timings, and of timings whose times are compared."""
+    """Yield pairs of consecutive timings, and pairs of timings that the document compares."""
     known, trace = example.timings, example.trace
     if len(known) == 1 and example.block.notebook:
         # A notebook may time one device per cell: compare this cell with the previous one.
@@ -94,8 +94,8 @@ def _bare(region: Region) -> str:
 
 
 def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
-    """Return the difference between the work of two compared timings, with the remedy; "" if the work is the
-    same.
+    """Return a phrase for the difference between the work of two compared timings, and the remedy; "" if
+    they do the same work.
     """
     first, second = _signature(one.events), _signature(other.events)
     if not first or not second:
@@ -131,8 +131,8 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
 
 
 def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]) -> str:
-    """Return the dtypes if NumPy and TensorFlow compute the same timed function in different precisions; else
-    "".
+    """Return a phrase with the dtypes if NumPy and TensorFlow compute the same timed function in
+    different precisions; else "".
     """
     for host, op in ((one, other), (other, one)):
         numpy = {_function(e): _input_dtype(e) for e in host if e.kind == "host-op"}
@@ -144,14 +144,15 @@ def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]
 
 
 def _node(example: Example, event: TraceEvent) -> TraceEvent:
-    """Return the node that a session runs, if it runs only one; else the event itself."""
+    """Return the event that created the value that a session fetches; the event itself if the session
+    fetches several values or none.
+    """
     fetched = event.runs
     node = isinstance(fetched, Tensor) and 0 <= fetched.made < event.index
     return example.trace.events[fetched.made] if node and isinstance(fetched, Tensor) else event
 
 
 def _function(event: TraceEvent) -> str:
-    """Return the name of the computed function, in a form that NumPy and TensorFlow share."""
     word = event.name.rpartition(".")[2]
     return _ALIKE.get(word, word)
 
@@ -163,7 +164,6 @@ _UNLIKE = ({"float64", "float32"}, {"complex128", "complex64"}, {"float64", "com
 
 
 def _input_dtype(event: TraceEvent) -> str:
-    """Return the common dtype of an event's inputs; "" if their dtypes differ or are unknown."""
     found = {tensor.dtype or "" for tensor in inputs(event)}
     return found.pop() if len(found) == 1 else ""
 
@@ -174,7 +174,7 @@ _OTHER_PART = re.compile(
 
 
 def _is_meant(one: Timing, other: Timing) -> bool:
-    """Return True if the comparison of totals is intended: the labels do not name parts of one program."""
+    """Return True if the document intends to compare these totals: no label names a part of a program."""
     return not (_OTHER_PART.search(one.label) or _OTHER_PART.search(other.label))
 
 
@@ -182,7 +182,7 @@ Signature = Counter[tuple[str, str, object]]
 
 
 def _signature(events: list[TraceEvent]) -> Signature:
-    """Count the events in a region by kind, name, and the shape and dtype of the result."""
+    """Count the events of a timing by kind, name, and the shape and dtype of the result."""
     out: Signature = Counter()
     for event in events:
         if event.kind in _COMPARED and event.place.traced is None:
@@ -193,7 +193,7 @@ def _signature(events: list[TraceEvent]) -> Signature:
 
 
 def _work_of_all_sizes(example: Example, timing: Timing) -> set[tuple[str, str, object]]:
-    """Return the work of a timing, including the work of timings on the same line at other sizes."""
+    """Return the work of a timing and of further timings on its line, which do the same at other sizes."""
     found = set(_signature(timing.events))
     kinds = {key[:2] for key in found}
     same = (other for other in example.timings if other.region.line == timing.region.line)
@@ -274,7 +274,7 @@ _WAYS = re.compile(
 
 
 def _are_ways(example: Example, one: Timing, other: Timing) -> bool:
-    """Return True if the labels or comments name two ways to do something."""
+    """Return True if the labels or comments of two timings name different methods."""
     if bool(one.region.told) != bool(other.region.told):
         return False
     first, second = (f"{timing.label} {_above(example, timing.region)}" for timing in (one, other))
@@ -283,17 +283,17 @@ def _are_ways(example: Example, one: Timing, other: Timing) -> bool:
 
 
 def _above(example: Example, region: Region) -> str:
-    """Return the comments on the line of a timing and above it, if the timing has no label."""
+    """Return the comments near a timing without a label; "" if the timing has a label."""
     if region.told or region.name:
         return ""
     return " ".join(example.comment(n) for n in range(region.line - 4, region.last_line + 1))
 
 
 def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
-    """Return how often each kind of work occurs in a region. A kind includes the inputs and the device.
+    """Return how often each kind of work occurs among the events, by name, inputs and device.
 
-    Models, graphs and pipelines are compared by identity, tensors by shape and dtype. Empty if the region
-    contains no work.
+    Models, graphs and pipelines are compared by identity, tensors by shape and dtype. Empty if there is no
+    work.
     """
     if not any(event.kind in _COMPARED for event in events):
         return Counter()
@@ -388,7 +388,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
 
 
 def _is_tiny(events: list[TraceEvent]) -> bool:
-    """Return True if the region has only eager ops, each on a few elements."""
+    """Return True if all work in the region is eager ops on a few elements."""
     work = [e for e in events if e.kind in WORK and e.kind not in ("python", "host-create")]
     if not any(e.kind == "op" for e in work) and not all(e.kind == "create" for e in work):
         return False
@@ -402,6 +402,5 @@ def _is_tiny(events: list[TraceEvent]) -> bool:
 
 
 def _single(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the only event that does work in a region if it is an eager op; else None."""
     ops = [e for e in events if e.kind in _COMPARED]
     return ops[0] if len(ops) == 1 and ops[0].kind == "op" and ops[0].place.traced is None else None

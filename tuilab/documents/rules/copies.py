@@ -89,6 +89,5 @@ def _copies(event: TraceEvent, by_keras: bool) -> bool:
 
 
 def _is_large(array: Tensor) -> bool:
-    """Return True for an array with many elements. A matrix of unknown size counts as large."""
     count = elements(array.shape)
     return count >= _MUCH if count is not None else array.shape is not None and len(array.shape) == 2

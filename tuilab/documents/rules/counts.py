@@ -62,8 +62,8 @@ def another_count(example: Example) -> Iterator[Hit]:
 
 
 def _counted_loop(timing: Timing) -> Loop | None:
-    """Return the loop whose iterations a time covers: the only loop inside the region, or else the loop that
-    gathers the times.
+    """Return the loop whose iterations a time covers: the only loop inside the region, or the loop that
+    adds up the times.
     """
     around = timing.begins.loops
     if timing.region.gathered and around:
@@ -81,7 +81,9 @@ Sum = Counter[str]
 
 
 def _iterations(example: Example, region: Region, loop: Loop) -> Sum | None:
-    """Return the number of iterations of a range loop that a time covers; None if not visible."""
+    """Return the number of iterations of the `range` loop that a time covers; None if the code does not
+    show it.
+    """
     lines = "\n".join(example.text(n) for n in range(loop.line, min(loop.last_line, loop.line + 60) + 1))
     head = _FOR.match(example.text(loop.line))
     spread = _parsed(head["over"]) if head is not None else None
@@ -119,7 +121,7 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 def _linear(node: ast.expr | None) -> Sum:
-    """Return the terms of a sum as they appear in the source."""
+    """Return the terms of a sum, as the source spells them, with their coefficients."""
     match node:
         case ast.Constant(value=int(number)):
             return Counter({"": number})
@@ -134,7 +136,7 @@ def _linear(node: ast.expr | None) -> Sum:
 
 
 def _constant(one: Sum, other: Sum) -> int | None:
-    """Return the difference between two counts; None if it is not constant."""
+    """Return the difference between two sums; None if it is not constant."""
     apart = Counter(one)
     apart.subtract(other)
     number = apart.pop("", 0)

@@ -269,7 +269,7 @@ def unraisable(example: Example) -> Iterator[Hit]:
 
 
 def _stops_otherwise(example: Example) -> Iterator[Hit]:
-    """Yield hits for handlers around an eager `next()` that catch OutOfRangeError, which only sessions raise
+    """Yield hits for handlers of OutOfRangeError around an eager `next()`. Only sessions raise this error
     at the end of a pipeline.
     """
     if example.facts.uses_graphs:
@@ -289,9 +289,8 @@ def _stops_otherwise(example: Example) -> Iterator[Hit]:
 
 
 def _only_ops(body: list[TraceEvent]) -> bool:
-    """Return True if the body only computes.
-
-    Tapes, variables and settings may raise Python's own errors.
+    """Return True if the body only computes: it has no tapes, variables or settings, which may raise
+    Python's own errors.
     """
     works = any(event.kind in ("create", "op", "graph") for event in body)
     plain = not any(part in event.name for event in body for part in _PYTHON_RAISES)
@@ -299,9 +298,7 @@ def _only_ops(body: list[TraceEvent]) -> bool:
 
 
 def _trains(body: list[TraceEvent]) -> bool:
-    """Return True if the body only computes, trains or predicts, without callbacks defined in the
-    document.
-    """
+    """Return True if the body only computes, trains or predicts, without callbacks from the document."""
     trains = [event for event in body if event.kind == "train"]
     return (
         bool(trains)

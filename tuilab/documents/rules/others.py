@@ -14,9 +14,9 @@ from tuilab.documents.rules.rule import Hit, rule
 class Library:
     """A library whose calls return before their work is done.
 
-    calls: pattern for the records of its calls. on: pattern for code that uses a device whose calls behave
-    this way; None if they do on every device. waits: pattern for code that waits for a result. how: the
-    function that waits, for messages.
+    calls: pattern for the recorded names of its calls. on: pattern for code that selects a device with such
+    calls; None if calls return early on every device. waits: pattern for code that waits for a result. how:
+    the function that waits, for messages.
     """
 
     name: str
@@ -93,6 +93,6 @@ def others_not_awaited(example: Example) -> Iterator[Hit]:
 
 
 def _code(example: Example, region: Region, events: list[TraceEvent]) -> str:
-    """Return the code between the two clock readings, as far as visible, without comments."""
+    """Return the visible code between the two clock readings, without comments."""
     lines = {event.line for event in events} | set(range(region.line, region.last_line))
     return "\n".join(example.uncommented(line) for line in sorted(lines))

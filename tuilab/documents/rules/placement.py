@@ -99,8 +99,8 @@ def _is_strict(example: Example, scope: DeviceScope) -> bool:
 
 
 def _labelled_cpu(example: Example) -> Iterator[Hit]:
-    """Yield a hit for the first measured time that is labeled CPU and compared with a GPU time, although no
-    scope puts its work on the CPU.
+    """Yield a hit for the first time that is labeled CPU and compared with a GPU time, if no scope puts
+    its work on the CPU.
     """
     if not any(map(_is_of_gpu, example.timing_of.values())):
         return
@@ -130,10 +130,8 @@ def _is_of_gpu(timing: Timing) -> bool:
 
 
 def _specific_label(timing: Timing) -> str:
-    """Return a time's label.
-
-    If the name of the time includes the device, return the name, because one line may print several measured
-    times.
+    """Return the label of a time. If the name of the variable mentions the device, return the name
+    instead, because one printed line may contain several times.
     """
     name = timing.region.name.replace("_", " ")
     return name if _CPU.search(name) or _CALLED.search(name) else timing.label
@@ -156,7 +154,9 @@ _ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipe
 
 
 def _timing_of(example: Example, scope: DeviceScope) -> Timing | None:
-    """Return the first timing that overlaps a device scope; None if the scope contains no work."""
+    """Return the first timing that overlaps a device scope; None if there is none, or if the scope
+    contains no work.
+    """
     events = example.trace.events[scope.first : scope.last + 1]
     # If a scope contains only a comment in place of the work, as in a template, it has no timing.
     holds = any(

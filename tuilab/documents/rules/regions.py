@@ -41,7 +41,6 @@ _MUCH = 100_000
 
 
 def _is_opaque(events: list[TraceEvent]) -> bool:
-    """Return True if a timing contains unknown code, which may do any work, and may have done it before."""
     return any(event.kind == "opaque" for event in events)
 
 
@@ -145,9 +144,8 @@ _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*",
 
 
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    """Return True if there is code between the two readings of the clock.
-
-    A timed region that contains only a comment is a template, in which readers put their own code.
+    """Return True if there is code between the two clock readings. A timed region with only a comment is
+    a template for the reader's code.
     """
     if events or (region.last_line == region.line + 1 and region.told):
         return True
@@ -194,15 +192,15 @@ _CHEAP = ("host-op", "python", "print")
 
 
 def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """Yield results that were computed before the region and are only read in it, unless names are bound to
-    them (TL101).
+    """Yield results that the region reads but did not compute. Nothing if it binds names, because TL101
+    reports this.
     """
     if not any(event.kind == "bind" for event in events):
         yield from _computed_before(example, region, events)
 
 
 def _computed_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """Yield results that were computed before the region and are only named or read in it."""
+    """Yield results that the region only names or reads, because they were computed before it."""
     for event in events:
         value = event.arguments.get("value")
         if event.kind not in ("bind", "sync") or not isinstance(value, Tensor) or value.made < 0:
@@ -272,7 +270,9 @@ _GPUS = re.compile(r"(?:\b|_)(?:gpus?|device|cop(?:y|ies)|transfer\w*)(?:\b|_)",
 
 
 def _returned_call(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the call of an unknown model if no later code in the region reads a value; else None."""
+    """Return the last call of an unknown model, unless later code in the region reads a value; None if
+    there is none.
+    """
     for event in reversed(events):
         if event.kind == "opaque" and event.name.rpartition(".")[2].partition(" ")[0] in _HOST_VALUES:
             return None
@@ -360,7 +360,7 @@ def _printed_around(example: Example) -> Iterator[Hit]:
 
 
 def _is_printed(events: list[TraceEvent], clock: TraceEvent) -> bool:
-    """Return True if a clock reading is used only by a print on the same line."""
+    """Return True if a print on the same line is the only use of a clock reading."""
     after = events[clock.index + 1] if clock.index + 1 < len(events) else clock
     return after.kind == "print" and after.line == clock.line
 
@@ -401,9 +401,8 @@ _OF_TENSORFLOW = re.compile(r"\b(?:tensorflow|keras|tf|tflite|torch|jax|cupy)\b"
 
 
 def _is_call(event: TraceEvent, outside: int) -> bool:
-    """Return True if a model or graph is called only a few times.
-
-    That takes milliseconds, so the clock's resolution matters.
+    """Return True if a model or graph is called so few times, for a few milliseconds, that the clock's
+    resolution matters.
     """
     count = event.place.repeats_inside(outside)
     called = event.kind == "graph" or event.name in CALLS or (event.kind == "opaque" and computes(event.name))
@@ -453,7 +452,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
 
 
 def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
-    """Yield a hit for a test of the model that runs within a timed training iteration."""
+    """Yield a hit if a timed training iteration also tests the model."""
     region, tested = timing.region, _find_test(example, timing)
     if tested is None or _WHOLE.search(timing.label):
         return
@@ -468,7 +467,7 @@ def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[tuple[TraceEvent, str]]:
-    """Yield each event in a timing with a description of the preparation that it does; "" if it does none.
+    """Yield each event of a timing with a description of its preparation; "" if it prepares nothing.
 
     measured: the timing also contains the work itself.
     """
@@ -494,7 +493,9 @@ def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[
 
 
 def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEvent, str]]) -> Iterator[Hit]:
-    """Yield a hit for each preparation in a timing; only one each for imports, plots and tests."""
+    """Yield a hit for each preparation in a timing, but at most one for imports, one for plots and one
+    for tests.
+    """
     told: set[str] = set()
     for event, what in prepared:
         kind = "imports" if event.kind == "import" else what.partition(" by ")[0]
@@ -512,9 +513,8 @@ def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEve
 
 
 def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
-    """Yield a hit for text that is printed or logged while the clock runs.
-
-    Yields nothing unless the time is compared with others or belongs to a TFLite interpreter.
+    """Yield a hit for output while the clock runs, if the document compares the time with others or times
+    a TFLite interpreter.
     """
     talk = _talks(example, timing)
     asked = talk and (timing.compared or any(e.name == "invoke" for e in timing.events))
@@ -550,8 +550,8 @@ def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> 
 
 
 def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
-    """Return an event in which a function, judging by its name, tests the model within a timed training
-    iteration.
+    """Return an event that tests the model within a timed training iteration, judging by the name of its
+    function; None if there is none.
     """
     place = timing.begins
     tests: list[TraceEvent] = []
@@ -573,8 +573,8 @@ def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
 
 
 def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[str, int]:
-    """Return a phrase with the function that evaluates the model ("" if that function reads the clock), and
-    the line for the hit.
+    """Return a phrase with the function that evaluates the model, and the line for the hit. The phrase is
+    "" if the function also reads the clock.
     """
     name = event.place.function
     if name == example.trace.events[region.first].place.function:
@@ -592,13 +592,12 @@ _OF_TRAINING = re.compile(r"\btrain(?:ing)?\b[ _]*(?:time|took|takes|speed|durat
 
 
 def _calls_model(event: TraceEvent) -> bool:
-    """Return True if the event calls an unknown model, judging by its name."""
     return event.kind == "opaque" and calls_model(event.name)
 
 
 def _talks(example: Example, timing: Timing) -> str:
-    """Describe the output that is printed while the clock runs, by the loop in each iteration or by
-    TensorFlow for each op; "" if there is none.
+    """Return a phrase for the output while the clock runs, from the loop's own prints or from
+    TensorFlow's placement log; "" if there is none.
     """
     region, events, outside = timing.region, timing.events, len(timing.begins.loops)
     prints = (e for e in events if e.kind == "print" and e.place.traced is None and not e.place.branches)
@@ -622,7 +621,7 @@ def _is_within(part: Region, region: Region) -> bool:
 
 
 def _how_bad(timing: Timing, what: str) -> Severity | None:
-    """Return the severity of the extra work; None for the rule's own severity."""
+    """Return the severity of a hit for extra work; None for the rule's own severity."""
     if what == _SHOWS:
         return "warning"
     if what.endswith(_EACH_EPOCH):
@@ -637,7 +636,7 @@ _TESTED = "the model is evaluated"
 
 
 def _blocks(example: Example) -> bool:
-    """Return True if showing a plot blocks the program. It does in a script, unless the code prevents it."""
+    """Return True if showing a plot blocks the program, as it does in a script by default."""
     return not example.block.notebook and not _AT_ONCE.search(example.facts.code)
 
 
@@ -657,9 +656,7 @@ _ONE_ANSWER = re.compile(r"\b(?:infer(?:ence|red|ring)?|latency)\b", re.IGNORECA
 
 
 def _is_video(example: Example, region: Region) -> bool:
-    """Return True if the code displays a stream of images, so that displaying them is part of the
-    timed work.
-    """
+    """Return True if the code displays a stream of images. Displaying is then part of the timed work."""
     code = example.near(region, _AROUND, _AROUND) if example.block.script else example.block.code
     return bool(_VIDEO.search(_COMMENT.sub("", code)))
 
@@ -673,7 +670,7 @@ _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 
 def _extra_work(event: TraceEvent) -> str:
-    """Describe the extra work of a library call or an unknown call; "" if it does none."""
+    """Return a phrase for the extra work of a library call or an unknown call; "" if it does none."""
     if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
     if event.kind == "build" and makes_model(event.name):
@@ -732,10 +729,10 @@ def callbacks(event: TraceEvent) -> list[str]:
 
 
 def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fits: bool) -> str:
-    """Describe the preparation that an event does; "" if it does none.
+    """Return a phrase for the preparation that an event does; "" if it prepares nothing.
 
     measured: the region also contains the work to be timed. timer: the function that reads the clock. fits:
-    the region trains a model, and the label does not mean the total.
+    the region trains a model, and the label does not mean the total time.
     """
     if event.place.traced is not None or not (measured or event.kind == "import"):
         return ""
@@ -795,9 +792,9 @@ def makes_data(event: TraceEvent) -> bool:
 
 
 def _describe_data(event: TraceEvent, own: bool) -> str:
-    """Return the message about generated data; "" if generating it is part of the work.
+    """Return the message about generated data; "" if generating the data is part of the work.
 
-    own: the clock is read in a function other than the one that makes the data.
+    own: the function that generates the data is not the function that reads the clock.
     """
     if event.place.file or not isinstance(event.result, Tensor):
         return ""  # data made in a neighboring module is part of that module's work
@@ -813,8 +810,8 @@ _RANDOM = ("tf.random.", "np.random.", "rng.")
 
 
 def _describe_random(example: Example, event: TraceEvent) -> str:
-    """Describe an op that draws new random numbers for an expensive op in each session run; "" if there is
-    none.
+    """Return a phrase for an op that draws new random numbers in each session run and feeds an expensive
+    op; "" if there is none.
     """
     drawn, heavy = None, False
     waiting, seen = [event.runs], set[int]()
@@ -918,7 +915,7 @@ def _is_averaged(region: Region) -> bool:
 
 
 def _prepares(event: TraceEvent) -> bool:
-    """Return True if an event only prepares one batch, or is a plain Python operation."""
+    """Return True if an event only prepares a batch or is plain Python."""
     if event.kind == "opaque":
         return not may_run(event) or bool(set_up(event.name))
     if event.name.startswith(_PICTURES) or (event.kind == "build" and set_up(event.name)):
@@ -952,9 +949,7 @@ _FEW_ROWS = range(1, 9)
 
 
 def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
-    """Return True if predict() gets at most a batch of usual size. If the number of rows is unknown, a list
-    counts as small.
-    """
+    """Return True if `predict()` gets at most a batch of usual size, or a list of unknown length."""
     given, rows = _model_input(event), rows_of(event)
     if rows is not None:
         return rows <= BATCH
@@ -964,7 +959,7 @@ def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
 
 
 def _is_one_batch(event: TraceEvent) -> bool:
-    """Return True if predict() gets at most one batch, or an unknown number of rows."""
+    """Return True if `predict()` gets at most one batch, or an unknown number of rows."""
     given = _model_input(event)
     if integer(event.arguments.get("steps")) == 1:
         return True

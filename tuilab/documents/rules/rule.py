@@ -39,9 +39,9 @@ class Hit:
     line: int
     message: str
     remedy: str = ""
-    """A remedy for this place, used instead of the rule's remedy; "" to use the rule's."""
+    """A remedy for this place; "" to use the rule's remedy."""
     at: str = ""
-    """The affected text on the line; if "", the line's first word."""
+    """The affected text on the line; "" for the line's first word."""
     timing: Timing | None = None
     """The timing to which the hit applies."""
     severity: Severity | None = None
@@ -115,5 +115,4 @@ def _flowed(text: str) -> str:
 
 
 def registered() -> tuple[Rule, ...]:
-    """Return all rules, sorted by code."""
     return tuple(_REGISTER[code] for code in sorted(_REGISTER))

@@ -59,7 +59,7 @@ def refused(example: Example) -> Iterator[Hit]:
 
 
 def _nearby_text(example: Example, line: int) -> str:
-    """Return the comments on the line, on the three lines above it, and on the next line."""
+    """Return the comments from three lines above the line to one line below it."""
     return " ".join(example.comment(number) for number in range(line - 3, line + 2))
 
 
@@ -70,7 +70,7 @@ _MEANT = re.compile(
 
 
 def _late(example: Example) -> Iterator[Hit]:
-    """Yield a hit for each setting of threads, memory or devices that comes after TensorFlow has started."""
+    """Yield a hit for each setting of threads, memory or devices that follows TensorFlow's start."""
     for event in example.written:
         what = _BEFORE.get(event.name)
         if what is None or event.place.traced is not None:
@@ -90,7 +90,9 @@ def _late(example: Example) -> Iterator[Hit]:
 
 
 def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
-    """Return the event that started TensorFlow before this one, possibly in an earlier iteration."""
+    """Return the event that starts TensorFlow before the given setting, possibly in an earlier iteration;
+    None if there is none.
+    """
     events = example.trace.events
     for earlier in _earlier(example, event):
         if _starts(example, earlier) and event.place.may_follow(earlier.place):
@@ -103,8 +105,8 @@ def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
 
 
 def _earlier(example: Example, event: TraceEvent) -> Iterator[TraceEvent]:
-    """Yield earlier events in the same program; in an article with several examples, only events in this
-    example.
+    """Yield the earlier events of the same program. In an article with several examples, yield only
+    events of this example.
     """
     alone = not example.block.script and not example.block.notebook
     # If the code imports TensorFlow again, the notebook's kernel was probably restarted.
@@ -131,7 +133,7 @@ def _repeats(loop: Loop) -> bool:
 
 
 def _is_set_before(example: Example, event: TraceEvent) -> bool:
-    """Return True if the code set the same value before, so that nothing changes."""
+    """Return True if earlier code made the same setting, so that the call changes nothing."""
     return any(
         earlier.name == event.name and _same(earlier, event)
         for earlier in example.trace.events[: event.index]
@@ -150,14 +152,14 @@ def _is_expected(event: TraceEvent) -> bool:
 
 
 def _goes_with(example: Example, event: TraceEvent) -> bool:
-    """Return True if the `try` around a setting also contains later work, which the error would skip."""
+    """Return True if the `try` around a setting contains later work, which the error would skip."""
     inner = event.place.tries[-1]
     later = example.trace.events[event.index + 1 : inner.last + 1]
     return any(e.kind in ("op", "graph", "train") and inner in e.place.tries for e in later)
 
 
 def _graph_code(example: Example) -> Iterator[Hit]:
-    """Yield a hit for each call that works only in TensorFlow 1 graphs, in a program that runs eagerly."""
+    """Yield a hit for each call in an eager program that works only in TensorFlow 1 graphs."""
     if example.facts.uses_graphs or _OF_VERSION_1.search(example.document_title):
         return
     for event in example.written:
@@ -184,7 +186,7 @@ _OF_VERSION_1 = re.compile(r"\btensor ?flow[- ]?1(?:\.\d+)?\b", re.IGNORECASE)
 
 
 def _is_eager(example: Example, event: TraceEvent) -> bool:
-    """Return True if the value that a session fetches was computed eagerly, or from an eager value."""
+    """Return True if the value that a session fetches is eager, or was computed from an eager value."""
     fetched = event.runs
     if not isinstance(fetched, Tensor) or fetched.library != "tf" or fetched.inside:
         return False

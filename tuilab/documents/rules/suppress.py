@@ -17,7 +17,7 @@ _ABOVE = 6
 
 
 def suppressed(example: Example, code: str, line: int) -> bool:
-    """Return True if a comment suppresses the rule: on the line, above the example, or for all examples."""
+    """Return True if a comment on the line, above the example, or for all examples suppresses the rule."""
     if any(wanted in (code, ALL) for wanted in example.ignored):
         return True
     match = _NOQA.search(example.text(line))
@@ -27,7 +27,7 @@ def suppressed(example: Example, code: str, line: int) -> bool:
 
 
 def ignored(lines: Sequence[str], block: Block) -> frozenset[str]:
-    """Return the codes that the comments above a block suppress in it; `*` for all."""
+    """Return the codes that the comments above a block suppress; `*` for all."""
     return frozenset(_above(lines, block))
 
 

@@ -32,7 +32,8 @@ def rule(code: str) -> Rule:
 
 
 def check(example: Example, preview: bool = True) -> tuple[Finding, ...]:
-    """Return the findings in an example, sorted by line, one per line and code, without suppressed ones.
+    """Return the findings in an example, sorted by line: at most one per line and rule, without suppressed
+    findings.
 
     preview: include preview rules.
     """
@@ -78,8 +79,8 @@ def _mode(work: TraceEvent | None) -> str:
 
 
 def _severity(known: Rule, hit: Hit) -> Severity:
-    """Return the severity of a hit: only a note if the timing logs the duration of training, because that
-    is not a benchmark.
+    """Return the severity of a hit: a note for a timing that only logs the duration of training, which is
+    not a benchmark.
     """
     if hit.timing is not None and hit.timing.role == "log":
         return "note"

@@ -114,7 +114,7 @@ def remade_graph(example: Example) -> Iterator[Hit]:
 
 
 def _counter_parameter(event: TraceEvent) -> str:
-    """Return the graph's parameter that receives a loop counter; "" if none."""
+    """Return the name of the graph's parameter that receives a loop counter; "" if there is none."""
     if event.kind != "graph" or not isinstance(event.runs, Graph) or event.place.traced is not None:
         return ""
     if not any(not loop.unrolled and loop.count != 1 for loop in event.place.loops):
@@ -129,9 +129,8 @@ _COMPILE = "tf.xla.experimental.compile"
 
 
 def _repeats(loop: Loop, line: int) -> bool:
-    """Return True if the line is in a loop that runs often.
-
-    Loops over devices and loops in helper functions do not count.
+    """Return True if the line is in a loop that runs often. Ignores loops over devices, and loops in
+    helper functions.
     """
     many = loop.over is not None or (loop.count or 0) > 1
     return many and not loop.unrolled and loop.line <= line <= loop.last_line

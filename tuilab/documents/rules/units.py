@@ -88,8 +88,8 @@ _EAGERLY = re.compile(r"run_functions_eagerly\(\s*(?:run_eagerly\s*=\s*)?(\w+)")
 
 
 def _late_policies(example: Example) -> Iterator[Hit]:
-    """Yield mixed-precision policies that are set after the timed model was created, if no new model
-    follows.
+    """Yield each mixed-precision policy that is set after the creation of the timed model, with no new
+    model after it.
     """
     events = example.trace.events
     for event in example.written:

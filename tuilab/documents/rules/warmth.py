@@ -85,7 +85,7 @@ def _batches(example: Example) -> Iterator[Hit]:
 
 
 def _counts(begins: Context) -> bool:
-    """Return True if a callback times each batch to report how fast a model predicts."""
+    """Return True if a callback times each batch in order to report the speed of prediction."""
     answers = begins.function.startswith(("on_predict", "on_test"))
     return answers and not begins.branches
 
@@ -154,21 +154,21 @@ _SEEN = {True: "", False: ", as far as the code shows"}
 
 @dataclass(frozen=True)
 class _Cold:
-    """The timings that start on one line and include a first call. There are several if a helper function
-    times several functions.
+    """The timings that start on the same line and include a first call. A helper function may time
+    several functions.
     """
 
     timing: Timing
     work: TraceEvent
     first: FirstCall
     names: str
-    """Names of the work in all of these timings."""
+    """Names of the work in these timings."""
 
 
 def _cold(example: Example, single: bool) -> Iterator[_Cold]:
-    """Yield one item for each line on which timings that include a first call start.
+    """Yield one item for each line on which a timing that includes a first call starts.
 
-    single: only timings that run their work once; if False, only timings that run it several times.
+    single: True for timings that run their work once, False for timings that run it several times.
     """
     lines: dict[int, list[_Cold]] = {}
     for timing in example.timings:
