@@ -60,7 +60,6 @@ def describe_event(event: TraceEvent) -> str:
 
 
 def timing(number: int, region: Region) -> str:
-    """Describe a timed region in one line: its events, its clock, and the lines that print the time."""
     lines = ", ".join(str(line) for line, _ in region.told)
     name = f" {region.name}" if region.name else ""
     return f"region {number}{name}: events {region.first + 1} to {region.last - 1}, {region.clock}" + (
@@ -69,9 +68,7 @@ def timing(number: int, region: Region) -> str:
 
 
 def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
-    """Yield each line of code, followed by its events. If the interpreter reads a line several times, the
-    events of each time are listed.
-    """
+    """Yield each line of code, followed by the events that the interpreter recorded on that line."""
     happens: dict[int, list[str]] = {}
     for event in trace.events:
         happens.setdefault(event.line, []).append(describe_event(event))

@@ -213,9 +213,9 @@ _GIVES = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[%!]", re.MULTILINE)
 
 
 def _undefined_names(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
-    """Return (line, name) of unbound names in a script or notebook.
+    """Return (line, name) of the names in a script or notebook that nothing defines.
 
-    Excerpts omit too much, so they are only checked for missing imports.
+    An excerpt is only checked for missing imports, because it omits other definitions on purpose.
     """
     whole = all(block.script or block.cell for block in document.blocks)
     if not whole:
@@ -240,11 +240,7 @@ _MODULES = words("time timeit os sys random math datetime np plt pd")
 
 
 def _unimported_names(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
-    """Return (line, name) of names that an article's example uses without importing them.
-
-    Reports modules, if the example has imports and no earlier example imports these modules. Also reports
-    names that another example imports, if this example defines all its other names.
-    """
+    """Return (line, name) of the names that an article's example uses without importing them."""
     known: set[str] = set()
     found = []
     for block, part, text in zip(document.blocks, parsed, plains, strict=True):
@@ -275,16 +271,13 @@ def _imports(statement: ast.stmt) -> bool:
 
 
 def _imported_names(part: Parsed) -> Iterator[str]:
-    """Yield the classes and functions that an example imports."""
     for statement in part.statements:
         if isinstance(statement, ast.ImportFrom):
             yield from (alias.asname or alias.name for alias in statement.names)
 
 
 def _why_unparsed(document: Document, parsed: list[Parsed]) -> str:
-    """If no statement of a script can be parsed, return the expected kind of file and the first syntax error;
-    else "".
-    """
+    """If no statement of a script can be parsed, return a phrase with the first syntax error; else ""."""
     if not document.blocks or not document.blocks[0].script or parsed[0].statements:
         return ""
     return f"Python (line {parsed[0].broken[0][0]}: {parsed[0].broken[0][1]})" if parsed[0].broken else ""
@@ -349,5 +342,5 @@ def _unresolved_parts(example: Example, parsed: Parsed, gaps: list[Gap]) -> tupl
 def read_installed(
     source: Path | str | bytes, *, name: str = "", validate: Validate | None = None
 ) -> DocumentReport:
-    """Read a document using the names in the installed TensorFlow, if a table of them exists."""
+    """Read a document using the names in the installed TensorFlow, if their table exists."""
     return read(source, for_installed(), name=name, validate=validate)

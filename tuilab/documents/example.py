@@ -70,7 +70,6 @@ class Example:
         return self.block.code.split("\n")
 
     def holds(self, line: int) -> bool:
-        """Return True if the line of the document is in the block's code."""
         return self.block.line <= line < self.block.line + len(self.source)
 
     def near(self, region: Region, before: int, after: int) -> str:
@@ -89,11 +88,10 @@ class Example:
         return "\n".join(self.source[max(0, last - 2) : last + 9])[:4_000]
 
     def text(self, line: int) -> str:
-        """Return that line of the document if it is in this block's code, else ""."""
         return self.source[line - self.block.line] if self.holds(line) else ""
 
     def comment(self, line: int) -> str:
-        """Return the comment on that line; "" if there is none. A `#` in a string may count as a comment."""
+        """Return the comment on a line; "" if there is none. A `#` in a string may count as a comment."""
         match = _COMMENT.search(self.text(line)[:2_000])
         return match[1].strip() if match else ""
 
@@ -117,7 +115,6 @@ class Example:
 
     @cached_property
     def passages(self) -> list[Passage]:
-        """The prose before and after the code."""
         return [*self.block.before, *self.block.after]
 
     @cached_property
@@ -134,13 +131,14 @@ class Example:
         return starts, ends
 
     def timed(self, event: TraceEvent) -> bool:
-        """Return True if the event is in a timed region."""
         starts, ends = self._timed
         at = bisect_right(starts, event.index) - 1
         return at >= 0 and starts[at] < event.index < ends[at]
 
     def placeholder(self, line: int) -> bool:
-        """Return True if the body of the loop at that line is only a comment in place of training code."""
+        """Return True if the body of the loop on this line is only a comment that stands for training
+        code.
+        """
         loop = next((found for found in self.loops if found.line == line), None)
         if loop is None or not loop.empty:
             return False
@@ -156,7 +154,6 @@ class Example:
         return bool(set(found) & OTHERS)
 
     def own(self, *kinds: str) -> Iterator[TraceEvent]:
-        """Yield the example's events of these kinds."""
         return (e for e in self.events if e.kind in kinds)
 
 
@@ -188,7 +185,6 @@ def examples(
 def _sort(
     out: list[Example], things: Sequence[T], line: Callable[[T], int], into: Callable[[Example], list[T]]
 ) -> None:
-    """Assign each item to the example whose code contains its line."""
     starts = [example.block.line for example in out]
     for thing in things:
         at = bisect_right(starts, line(thing)) - 1
@@ -197,7 +193,6 @@ def _sort(
 
 
 def tensors_in(value: Value | None, depth: int = 0) -> Iterator[Tensor]:
-    """Yield every tensor inside a value, at most a few levels deep."""
     if isinstance(value, Tensor):
         yield value
     elif depth > 6:
@@ -217,7 +212,6 @@ def inputs(event: TraceEvent) -> list[Tensor]:
 
 
 def ancestry(trace: Trace, value: Value | None, limit: int = 24) -> Iterator[TraceEvent]:
-    """Yield the events from which a value was computed, nearest first."""
     waiting = list(tensors_in(value))
     seen: set[int] = set()
     while waiting and len(seen) < limit:

@@ -59,7 +59,7 @@ class Facts:
 
     @cached_property
     def code(self) -> str:
-        """The document's code without comments and without strings of prose."""
+        """The document's code without comments and without strings that contain prose."""
         return _TEXTS.sub(lambda text: "" if text[0][0] == "#" or " " in text[0] else text[0], self._code)
 
     @cached_property
@@ -81,7 +81,6 @@ class Facts:
         return [event for event in events if not event.place.uncalled]
 
     def device_known_before(self, event: int) -> bool:
-        """Return True if the code queries devices before that event."""
         asked = self._first_query
         return asked is not None and asked < event
 
@@ -91,8 +90,8 @@ class Facts:
 
     @cached_property
     def _weights(self) -> dict[int, TraceEvent]:
-        """For each model, the event that creates its variables: the model's creation if the input shape is
-        known then, or else its first call.
+        """For each model (by id), the event that creates its variables: the creation of the model if its
+        input shape is known, else its first call.
         """
         found: dict[int, TraceEvent] = {}
         for event in self._trace.events:
@@ -128,7 +127,6 @@ class Facts:
 
     @cached_property
     def _configs(self) -> dict[int, TraceEvent]:
-        """For each session, the event that creates its `ConfigProto`."""
         events = self._trace.events
         made = {id(e.result): e for e in events if e.name.endswith(".ConfigProto")}
         given = ((e.result, e.arguments.get("config")) for e in events if e.name == "tf.Session")
@@ -243,7 +241,6 @@ class Facts:
         return found
 
     def iterated_before(self, dataset: Value | None, before: int) -> bool:
-        """Return True if the code iterated over the pipeline before that event."""
         return self._first_iteration.get(id(dataset), before) < before
 
     @cached_property
@@ -262,8 +259,8 @@ class Facts:
         return found
 
     def _began(self, work: TraceEvent) -> int:
-        """Return the event index at which the program of an op starts: the start of its example if the
-        example is self-contained, else 0.
+        """Return the first event of the program in which the op runs; 0 if the op uses objects from earlier
+        examples.
         """
         start = self._program(work)
         if not start or subject_value(work) is not None:
@@ -275,8 +272,8 @@ class Facts:
         return 0 if any(0 <= index < start for index in made) else start
 
     def _program(self, work: TraceEvent) -> int:
-        """Return the index of the first event of the example if the example is a program of its
-        own; else 0.
+        """Return the first event of the separate program that contains the op; 0 if the document is one
+        program.
         """
         programs = self._trace.programs
         at = bisect_right(programs, work.index)
@@ -465,8 +462,8 @@ class Facts:
         return [event.index for event in self._trace.events if event.kind == "node"]
 
     def _is_traced_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the event's graph must be traced again: no earlier run had the same shapes and
-        Python numbers, or the session is new, or its graph has grown.
+        """Return True if the event's graph must be traced again: for new shapes or Python numbers, in a new
+        session, or after the graph has grown.
         """
         earlier = [event for event in self._runs.get(subject(work), ()) if event.index < before][-_LATEST:]
         if not earlier:
@@ -522,7 +519,6 @@ _DEEPEST, _WIDEST = 2, 16
 
 
 def has_weights(layer: Value | None) -> bool:
-    """Return True if the first call of the layer creates weights."""
     return isinstance(layer, Layer) and layer.name in _WITH_WEIGHTS
 
 
@@ -544,7 +540,7 @@ _LATEST = 64
 
 
 def _shapes(event: TraceEvent) -> tuple[object, ...]:
-    """Return the shapes and dtypes that determine whether a call is traced again; () if any is unknown."""
+    """Return the shapes and dtypes that decide whether a call is traced again; () if any is unknown."""
     given = event.arguments.values()
     known = [(v.shape, v.dtype) for v in given if isinstance(v, Tensor) and v.shape and None not in v.shape]
     return tuple(known) if known and len(known) == len(given) else ()
@@ -594,7 +590,6 @@ def subject(event: TraceEvent) -> Subject:
 
 
 def validates(event: TraceEvent) -> bool:
-    """Return True if training validates the model after each epoch."""
     return any(event.arguments.get(word, NONE) != NONE for word in ("validation_data", "validation_split"))
 
 

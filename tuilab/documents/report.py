@@ -34,7 +34,6 @@ class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     """Line number of the example's first line of code, from 1."""
     last_line: int
-    """Line number of the example's last line of code."""
     findings: tuple[Finding, ...] = ()
     """The findings, by line."""
     presets: tuple[Preset, ...] = ()
@@ -116,7 +115,6 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {line: tuple(found) for line, found in sorted(out.items())}
 
     def check(self) -> CheckResult:
-        """Return the report as the object for JSON output."""
         document = self.document
         return CheckResult(
             DocumentLine(document.title, document.date, document.id), tuple(_line(e) for e in self.examples)

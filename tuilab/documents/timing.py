@@ -1,6 +1,6 @@
 """A timed region and the decisions about it.
 
-Each decision is made once; rules only filter timings by them.
+The judge makes each decision once; rules only read the decisions.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tuilab.documents.interpreter.trace import Context, Region, TraceEvent
 
 @dataclass(frozen=True)
 class FirstCall:
-    """The first call of work that, as far as the document shows, never ran before its timing.
+    """A first call inside a timing: the document shows no earlier run of the timed work.
 
     count: number of times that the timing runs the work; None if unknown. sure: no unknown code can have run
     the work before, and the time is used in a comparison. likely: unknown code could have run the work, but
@@ -35,9 +35,12 @@ class Timing:
     label: str
     """The words printed with the measured time, and the name to which it is bound."""
     role: Literal["benchmark", "log", "progress"]
-    """log: the time shows how long training or a cell took. progress: nobody reads the time as a result."""
+    """benchmark: a result. log: the time shows how long training or a cell took. progress: no code shows the
+    time.
+    """
     extent: Literal["calls", "lap", "total"]
-    """lap: covers iterations of a loop that contains the last reading. total: contains other timings."""
+    """lap: starts before a loop and ends inside the loop. total: contains other timings. calls: all others.
+    """
     trains: bool
     """True if the region trains a model."""
     about_speed: bool
@@ -45,8 +48,8 @@ class Timing:
     compared: bool
     """True if the figure is meant for comparison."""
     counterpart: Region | None
-    """If the timing may be a log: a timing that it is compared with in a ratio, in a table, or by similar
-    labels.
+    """The timing with which the document compares this one, in a ratio, in a table, or by similar labels.
+    Only set if this timing may be a log.
     """
     device: str
     """`CPU` or `GPU`, as named by the scope or the label; "" if they name neither or both."""

@@ -105,7 +105,7 @@ def missing_part(api: ApiTable, use: Use) -> str:
 def _missing_module(api: ApiTable, use: Use) -> str:
     """Return the missing private module in a dotted name; "" if there is none.
 
-    Checks only modules, because the names inside private modules are unknown.
+    Checks only modules, because the API table does not list the names inside private modules.
     """
     if not use.name.startswith("tensorflow.python.") or not api.modules:
         return ""

@@ -92,7 +92,7 @@ def shipped() -> ApiTable:
 
 
 def brought(name: str, kind: type[Stored]) -> Stored:
-    """Decode a data file of this package."""
+    """Decode a data file of this package. Raises RuntimeError if the file is damaged."""
     found = unpacked(resources.files("tuilab.documents.api").joinpath("data", name).read_bytes(), kind)
     if found is None:
         raise RuntimeError(f"this installation's {name} is damaged; install tuilab again")
@@ -100,6 +100,8 @@ def brought(name: str, kind: type[Stored]) -> Stored:
 
 
 def for_installed() -> ApiTable | None:
-    """Return the table for the installed TensorFlow; None if no worker has made it yet."""
+    """Return the table for the installed TensorFlow; None if TensorFlow is missing, or if no worker has made
+    the table yet.
+    """
     version = installed_version()
     return load(version) if version else None

@@ -59,7 +59,6 @@ def _differences() -> dict[tuple[int, ...], Difference]:
 
 
 def supported_versions() -> tuple[str, ...]:
-    """Return the supported versions, oldest first: `2.16`, …"""
     return tuple(".".join(map(str, number)) for number in _differences() if number > minor(BEFORE))
 
 
@@ -119,8 +118,8 @@ def when(api: ApiTable, name: str) -> str:
 
 
 def installed_by(lines: Iterable[str]) -> tuple[str, int] | None:
-    """Return the supported version that a document installs (`pip install tensorflow==2.17`), and the line of
-    the command. None if the document installs no version, an unsupported one, or several.
+    """Return the version that a document installs (`pip install tensorflow==2.17`) and the line of the
+    command. None if the document installs no supported version, or several.
     """
     found: dict[str, int] = {}
     for number, line in enumerate(lines, 1):

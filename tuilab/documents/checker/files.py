@@ -33,8 +33,6 @@ BASELINE_SCHEMA = 1
 
 
 class FileResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of checking one file."""
-
     path: str
     """Path as given by the user or as found in a folder, with forward slashes."""
     title: str = ""
@@ -53,7 +51,6 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def collapsed(self) -> tuple[Finding, ...]:
-        """The findings, with repetitions merged into the first occurrence."""
         return collapsed(self.findings)
 
 
@@ -174,7 +171,6 @@ def _is_about(path: Path) -> bool:
 
 
 def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
-    """Check a document, given its path or its bytes. Raises InputError if it is unreadable."""
     return result_of(read_one(source, path, job), path, job)
 
 
@@ -196,7 +192,7 @@ def read_one(source: Path | bytes, path: str, job: CheckJob) -> DocumentReport:
 
 
 def result_of(report: DocumentReport, path: str, job: CheckJob) -> FileResult:
-    """Return the findings of a report that the job's settings select."""
+    """Return the findings that the job's settings select, as the file's result."""
     every = (finding for example in report.examples for finding in example.findings)
     found = tuple(f for f in every if job.settings.selects(f.code))
     texts = tuple(report.lines[f.line - 1].strip() if f.line <= len(report.lines) else "" for f in found)

@@ -35,7 +35,7 @@ def place(result: FileResult, finding: Finding) -> str:
 
 
 def shown_path(result: FileResult) -> str:
-    """Return the file's name without terminal escapes, because someone else may have chosen it."""
+    """Return the file's name without terminal escapes: someone else may have chosen the name."""
     return sanitize_line(result.path, 4_000)
 
 
@@ -53,7 +53,6 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
 
 
 def select_findings(result: FileResult, level: Severity) -> list[Finding]:
-    """Return the findings of at least the given severity, sorted for printing."""
     return [f for f in result.collapsed if at_least(f.severity, level)]
 
 

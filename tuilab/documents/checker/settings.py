@@ -44,7 +44,6 @@ class CheckSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Path of the baseline, a file with known findings, relative to the pyproject.toml."""
 
     def selects(self, code: str) -> bool:
-        """Return True if the settings select findings of that rule."""
         chosen = not self.select or any(code.startswith(part) for part in self.select)
         return chosen and not any(code.startswith(part) for part in self.ignore)
 

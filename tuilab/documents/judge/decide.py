@@ -72,7 +72,7 @@ def _timing(example: Example, region: Region, shown: bool) -> Timing:
 
 
 def _is_shown(example: Example, region: Region) -> bool:
-    """Return True if the code shows the measured time to a reader. Code may also use it only to control a
+    """Return True if the code shows the measured time to a reader, rather than only using it to control a
     loop.
     """
     shown = region.told or region.gathered or region.beside or not region.paces

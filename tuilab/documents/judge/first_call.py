@@ -147,7 +147,7 @@ def _is_of_steps(example: Example, region: Region) -> bool:
 
 
 def _leaves_out(example: Example) -> bool:
-    """Return True if a comment says that the model or other objects are created as in an earlier example."""
+    """Return True if a comment says that the example omits code that an earlier example shows."""
     block = example.block
     if block.script or block.notebook:
         return False

@@ -109,7 +109,6 @@ _TOLD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 
 
 def label(region: Region) -> str:
-    """Return the words printed with a region's time, and the name to which the time is bound."""
     return " ".join((region.name.replace("_", " "), *(words for _, words in region.told)))
 
 

@@ -120,8 +120,8 @@ def claims(sentences: Sequence[str], workload: str = "") -> tuple[Claim, ...]:
 
 
 def _near(example: Example) -> Iterator[tuple[str, int]]:
-    """Yield the sentences near an example, each with the step to the example on its other side: 1 for those
-    after the code, -1 for those before it.
+    """Yield the sentences near an example, each with the offset of the other example to which it may belong:
+    1 (the next) for sentences after the code, -1 (the previous) for sentences before it.
     """
     after = [p for p in example.block.after if p.text.strip()][:AFTER]
     before = [p for p in example.block.before if p.text.strip()][-BEFORE:]

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 MARGIN = 1.5
-"""Factor that we take for words such as "much faster"."""
+"""Factor assumed for phrases such as "much faster"."""
 ABOUT = 0.8
-"""Fraction of an approximate factor that still confirms a claim: eight times is enough for "about ten times".
+"""Share of an approximate factor that is enough to confirm a claim: eight times confirms "about ten times".
 """
 _ALIKE = 1.1
-"""A stated factor agrees with the quotient of two stated times if, apart from rounding, they differ by at
-most this factor.
+"""Two stated times agree with a stated factor if their quotient differs from it by at most this ratio, apart
+from rounding.
 """
 
 _FLAGS = re.IGNORECASE
@@ -102,10 +102,10 @@ _AT_MOST = re.compile(r"\b(?:up to|at most|as much as|can|may|might)\b", _FLAGS)
 
 class _Time(NamedTuple):
     words: str
-    """The time as in the document, such as `0.4 ms`."""
+    """The time as the document writes it, such as `0.4 ms`."""
     seconds: float
     rounding_s: float
-    """Half of the last digit, in seconds."""
+    """Rounding error in seconds: half a unit of the last digit."""
 
 
 class Comparison(NamedTuple):
@@ -150,9 +150,10 @@ def _describe(fast: _Time, slow: _Time, factors: Sequence[float]) -> str:
 
 
 def _said(text: str, sides: Sequence[str]) -> tuple[str, str] | None:
-    """Return the faster and the slower side by the words of a statement; None if its words are unclear.
+    """Return the faster and the slower side, according to the words of a statement; None if the words are
+    unclear.
 
-    sides: the two sides whose times the statement gives, if it does. A comparison may then name only one.
+    sides: the sides whose times the statement gives. With two such sides, the words may name only one.
     """
     for pair in _PAIRS:
         wins = [order for order in (pair, pair[::-1]) if _WINS[order].search(text)]
@@ -178,7 +179,7 @@ def _named(parts: Iterable[re.Match[str]]) -> list[str]:
 
 def _timed(text: str) -> tuple[dict[str, _Time], bool]:
     """Return the times of the two sides that a statement compares, and whether its words show which time
-    belongs to which side; no times unless it has exactly two.
+    belongs to which side. Without exactly two times, return no times.
     """
     parts = list(_PARTS.finditer(text))
     at = [index for index, part in enumerate(parts) if part["number"]]
@@ -202,7 +203,9 @@ def _timed(text: str) -> tuple[dict[str, _Time], bool]:
 
 
 def _bound(text: str, parts: Sequence[re.Match[str]]) -> str:
-    """Return the side to which the words behind a time bind it; "" if there is none."""
+    """Return the side that a phrase such as `on the CPU` after a time names; "" if there is no such
+    phrase.
+    """
     words = _BINDS.match(text, parts[0].end())
     follows = words is not None and len(parts) > 1 and parts[1].start() == words.end()
     return str(parts[1].lastgroup) if follows and parts[1].lastgroup in _SIDES else ""
@@ -239,7 +242,7 @@ def _factor(text: str) -> float:
 
 
 def numbers(statement: str) -> set[int]:
-    """Return the whole numbers in a statement that are neither times nor factors, such as sizes."""
+    """Return the whole numbers in a statement, except times, factors and tolerances."""
     text = _FACTOR.sub("", _PARTS.sub("", _TOLERANCE.sub("", statement)))
     return {int(word.replace(",", "")) for word in _WHOLE.findall(text)}
 
@@ -248,8 +251,8 @@ _WHOLE = re.compile(r"(?<![\d.,])\d[\d,]{0,20}(?!\d|[.,]\d)")
 
 
 def statements(sentences: Sequence[str]) -> Iterator[str]:
-    """Yield the sentences of a paragraph. Sentences that only together give two times and a factor are one
-    statement.
+    """Yield the statements of a paragraph. Two or three sentences that only together give two times and a
+    factor form one statement.
     """
     at = 0
     while at < len(sentences):
@@ -259,7 +262,9 @@ def statements(sentences: Sequence[str]) -> Iterator[str]:
 
 
 def _one(sentences: Sequence[str], length: int) -> bool:
-    """Return True if these sentences together compare two times, and each contributes a time or a factor."""
+    """Return True if the sentences together compare two times, and each sentence contributes a time or a
+    factor.
+    """
     if len(sentences) != length:
         return False
     timed = [any(part["number"] for part in _PARTS.finditer(each)) for each in sentences]

@@ -20,7 +20,6 @@ def dumps(preset: Preset) -> str:
 
 
 def write(preset: Preset, folder: Path) -> Path:
-    """Write `<name>.toml` into the folder, which is created if needed. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{preset.name}.toml"
     write_text(target, [dumps(preset)])
