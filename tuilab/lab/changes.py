@@ -5,7 +5,7 @@ from enum import Flag, auto
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    # imported only for type checking: the first paint does not need it
+    # imported only for type checking, because the first paint does not need this module
     from tuilab.model.scenario import BudgetName, Sweep
 
 
@@ -23,7 +23,7 @@ class Change(Flag):
     TICK = auto()
     LOOK = auto()
     FIRST = auto()
-    """A run's first sample has arrived; the user is waiting for it."""
+    """A run's first sample has arrived. The user is waiting for this sample."""
     FIGURES = RUN | REPORT | OVER | SETTINGS | LOOK
 
 
@@ -34,17 +34,16 @@ class Worker:
     stage: str = "starting the worker"
     since: float = 0.0
     pid: int = 0
-    """Process id; 0 if unknown."""
     message: str = ""
-    """Why the worker is down, or its last message."""
+    """Why the worker is down, or the worker's last message."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A requested run that waits until the worker can measure it."""
+    """A run that the user requested before the worker could measure it."""
 
     budget: "BudgetName | None"
-    """The run's budget; None for the default budget of the lab's state."""
+    """None for the default budget of the lab's state."""
     sweep: "Sweep | None"
-    """The run's sweep; None to measure only the current settings."""
+    """None to measure only the current settings."""
     since: float

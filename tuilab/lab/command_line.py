@@ -18,11 +18,10 @@ def command_line(
     environments: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the command for the current settings, such as `tuilab run stft-small --set samples=65536 --mode
-    graph`.
+    graph`, or `tuilab sweep …` for a sweep. Only differences from the preset appear.
 
-    The command contains only the differences from the preset. With a sweep it is `tuilab sweep stft-small
-    --axis samples=256,1024,4096`. environments: the definition of each host that is a Python environment, as
-    the user wrote it, by host name.
+    environments: the definition of each host that is a Python environment, as the user wrote it, by host
+    name.
     """
     preset = settings.preset
     words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]
@@ -51,7 +50,6 @@ def command_line(
 
 
 def typed(value: Value) -> str:
-    """Format a value for `--set`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -23,13 +23,13 @@ REST_S = 0.1
 """Seconds for which a slider must rest before its value is measured."""
 
 Listener = Callable[[Change, Event | None], None]
-"""Called with a change and the worker's event that caused it. The event is None if the change was caused by
-the user, a recording or the lab itself.
+"""Called with a change and the worker's event that caused the change. The event is None if the user, a
+recording or the lab itself caused the change.
 """
 
 
 class RunController:
-    """Carries out what the user requests: owns the runner, and applies its events to the lab's state.
+    """Handles the user's requests: owns the runner, and applies the runner's events to the lab's state.
 
     All methods run in one event loop.
     """
@@ -50,7 +50,6 @@ class RunController:
 
     @cached_property
     def runner(self) -> Runner:
-        """The runner, created on first use, because history commands never need it."""
         return self._make_runner(self.receive)
 
     # Start and end
@@ -71,7 +70,6 @@ class RunController:
         self._show(Log(text=text, level=level, source="tuilab"))
 
     async def _end(self) -> None:
-        """Stop an active run, keep its data, and end the workers."""
         self._closed = True
         self.playback.close()
         self._forget_rest()
@@ -86,7 +84,7 @@ class RunController:
     # Changes and their listeners
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` after every change; return a function that unsubscribes it."""
+        """Call `listener` after every change. Returns a function that unsubscribes the listener."""
         self._listeners.append(listener)
 
         def end() -> None:
@@ -112,8 +110,8 @@ class RunController:
         """Replace the active run with a measurement of the current settings; return False if no preset is
         chosen.
 
-        slid: True if a slider that came to rest requested the run; moving a slider may then replace the run.
-        further: request that continues the run on the screen; None to start a new run.
+        slid: True if a slider that came to rest requested the run; another slider movement may then replace
+        the run. further: request that continues the run on the screen; None to start a new run.
         """
         state = self.state
         self._forget_rest()
@@ -137,19 +135,19 @@ class RunController:
         return True
 
     async def _queue(self, request: Measure) -> None:
-        """Queue a run with the machines' known rooflines.
+        """Queue a run with the known roofs (hardware limits) of the machines.
 
-        If a screen waits for a short run on this machine, the roofline is measured after that run.
+        If the user waits on the screen for a short run on this machine, the roofs are measured after the run.
         """
         later = self.state.paced and request.budget.workers == 1 and not any(a.host for a in request.arms)
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known(), roofs_later=later))
 
     def add_host(self, name: str, environment: str = "") -> bool:
-        """Include this host in all further measurements; return False if it was already added. Raises
+        """Add a host to all later measurements. Returns False if the host was already added. Raises
         InputError.
 
-        environment: a Python environment on this machine, as the user typed it; the runner must already know
-        this environment.
+        environment: a Python environment on this machine, as the user typed it, which the runner must already
+        know.
         """
         state = self.state
         new = state.hosts.add(name, environment)
@@ -178,7 +176,7 @@ class RunController:
     # Settings
 
     def go_back(self, place: Place) -> None:
-        """Stop the active run and restore the screen that the user left to measure other presets."""
+        """Stop the active run and return to the screen that the user left to measure other presets."""
         if self.state.settings != place.settings:
             self.stop()
         if self.state.go_back(place):
@@ -199,7 +197,7 @@ class RunController:
     def _moved(self, *, now: bool = False, quiet: bool = False) -> None:
         """React to settings that changed because of an undo or because another preset was chosen.
 
-        now: measure at once. quiet: do not measure.
+        now: measure immediately. quiet: do not measure.
         """
         self._notify(Change.SETTINGS)
         if quiet:
@@ -211,8 +209,8 @@ class RunController:
             self._rested()
 
     def _rested(self) -> None:
-        """Measure the changed settings after `REST_S` seconds, unless a run that the user requested is
-        active.
+        """Measure the changed settings after `REST_S` seconds, unless the user explicitly started the active
+        run.
         """
         self._forget_rest()
         if self.state.replay:

@@ -17,21 +17,20 @@ REMEMBERED = 120
 
 
 class Devices:
-    """Samples of the devices, newest last. A sample takes 0.3 ms of CPU time; samples never overlap."""
+    """Samples of the devices, newest last. Taking a sample costs 0.3 ms of CPU time."""
 
     def __init__(self) -> None:
         self.samples: deque[DeviceSample] = deque(maxlen=REMEMBERED)
         self._telemetry: Telemetry | None = None
         self._begun = self._due = 0.0
-        """Start time of the last sample, and earliest start time of the next sample. The latter is infinite
-        while a sample is being taken.
+        """Start time of the last sample, and earliest start time of the next one (infinite during a sample).
         """
 
     async def look(self, pid: int) -> None:
-        """Take a sample if the last one is at least a second old.
+        """Take a sample if the last one is at least a second old. Uses a thread, because a call into a hung
+        driver may block.
 
-        pid: the worker's process id; 0 if there is none. Runs in a thread, because a call into a hung driver
-        may block.
+        pid: the worker's process id; 0 if there is none.
         """
         if self._begin():
             # reading the kernel's counters fails if no file descriptor is free
@@ -39,7 +38,9 @@ class Devices:
                 self.samples.append(await run_in_daemon_thread(self._read, pid))
 
     def read(self, pid: int) -> DeviceSample | None:
-        """Take a sample in this thread; return None if the last one is less than a second old."""
+        """Like `look`, but in the current thread. Returns None if the last sample is less than a second
+        old.
+        """
         return self._read(pid) if self._begin() else None
 
     def _begin(self) -> bool:

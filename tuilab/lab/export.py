@@ -29,8 +29,8 @@ DETAILS = {
 def formats(run: bool) -> list[Offer]:
     """Return the available export formats.
 
-    The keys are those of `tuilab export --format`, plus svg and recording. Without a run, only svg, a picture
-    of the screen, is available.
+    The keys are those of `tuilab export --format`, plus svg and recording. Without a run, only svg (a picture
+    of the screen) is available.
     """
     out = [Offer(key, key, DETAILS.get(key, "")) for key in FORMATS] if run else []
     out.append(Offer("svg", "picture", "this screen as SVG"))
@@ -46,7 +46,7 @@ def suffix(key: str) -> str:
 def write_shown(
     key: str, lab_state: LabState, store: Store, folder: Path, picture: Callable[[], str]
 ) -> Path:
-    """Write the run on the screen to a new file, named after the preset and the time; return the file.
+    """Write the run on the screen to a new file, named after the preset and the time.
 
     picture: returns an SVG of the screen. Raises OSError and ValueError.
     """
@@ -65,9 +65,9 @@ def write_shown(
 def write_kept(
     key: str, run: str, claims: Sequence[Claim], folder: Path, going: CancellableProgress, history: History
 ) -> Path:
-    """Write a saved run to a file and return the file.
+    """Write a saved run to a file. Deletes the file of an incomplete recording.
 
-    Raises OSError, sqlite3.Error, ValueError and Stopped; deletes a recording that is incomplete.
+    Raises OSError, sqlite3.Error, ValueError and Stopped.
     """
     line = history.find(run)
     name = re.sub(r"[^\w.-]+", "-", line.preset or line.workload)[:60]
@@ -92,9 +92,9 @@ async def write_several(
     folder: Path,
     going: CancellableProgress,
 ) -> str:
-    """Write each run to its own file; return a sentence about the result.
+    """Write each run to its own file. Returns a sentence about the result.
 
-    claims: the claims by preset name. Raises the errors of `write_kept`, and InputError if a run no longer
+    claims: claims by preset name. Raises the errors of `write_kept`, and InputError if a run no longer
     exists.
     """
     paths: list[Path] = []
@@ -113,7 +113,7 @@ async def write_several(
 
 
 def free(path: Path) -> Path:
-    """Return the path, or its first numbered variant that names no existing file."""
+    """Return the path, or a numbered variant if the path exists."""
     number, chosen = 1, path
     while chosen.exists():
         number += 1

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 8
-"""Maximum number of lines over which a quoted statement may extend."""
+"""Maximum number of lines of a quoted statement."""
 
 
 class Checker:
     """Measures the statements of a `FactCheck` that have no verdict, one preset after another.
 
-    Calls `told` after each change to the `FactCheck`.
+    told: called after each change of the `FactCheck`.
     """
 
     def __init__(
@@ -41,8 +41,8 @@ class Checker:
         self._stopped = False
 
     async def run(self) -> None:
-        """Measure until every statement has a verdict, or until `stop` is called. A later call continues the
-        measurement. Raises WorkerError if no worker is available.
+        """Measure until every statement has a verdict or `stop` is called; a further call of `run` continues.
+        Raises WorkerError if no worker is available.
         """
         self._stopped = False
         check = self.check
@@ -60,8 +60,8 @@ class Checker:
         self._told()
 
     async def _measure(self, preset: Preset) -> RunResult:
-        """Measure a preset. Without a GPU, a claim that names none is tried on the CPU, even if the document
-        runs its code only on a GPU.
+        """Measure a preset. On a machine without a GPU, measure claims that do not mention the GPU on the
+        CPU, even if the document's code runs only on a GPU.
         """
         machines = await self._lab.ready()
         modes = {claim.text for claim in preset.claims if not claim.about_gpu}
@@ -82,7 +82,7 @@ class Checker:
         shown = self._lab.state.shown
         check.at = check.at or shown.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         check.machine = check.machine or shown.machine
-        # A run on several hosts has a verdict for each host. Apply the verdict of the first host last,
+        # A run on several hosts has a verdict for each host. The first host's verdict comes last and wins,
         # because the page names this host.
         verdicts = {verdict.text: verdict for verdict in reversed(result.claims)}
         for statement in check.statements:
@@ -93,14 +93,13 @@ class Checker:
                 statement.emulated, statement.run = found.emulated, result.run
 
     def stop(self) -> None:
-        """Stop the current measurement. The statements of its preset get no verdict."""
+        """Stop the measurement. The statements of the current preset get no verdict."""
         self._stopped = True
         self._lab.stop()
 
 
 def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
-    """Write the current results, with the machine and the date, to a file as a page; return the file. Raises
-    OSError.
+    """Write the results so far, with the machine and the date, to a page in the folder. Raises OSError.
 
     ending: html, md or txt.
     """
@@ -112,8 +111,8 @@ def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
 def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] = {}) -> FactCheck:
     """Return the presets' claims, in the order in which the document makes them.
 
-    prose: the document's lines of text, by line number. A claim that quotes such a line gets its number; any
-    other claim gets the line of its code.
+    prose: the document's text by line number. A claim gets the number of the line that it quotes, else that
+    of its code.
     """
     rows = []
     for preset in presets:
@@ -126,8 +125,8 @@ def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] =
 
 
 def _quoting(prose: Mapping[int, str], quoted: str) -> int:
-    """Return the line on which a quoted statement begins, which may extend over several lines; 0 if there is
-    none.
+    """Return the number of the line on which the quoted statement begins; 0 if it is not found. The statement
+    may extend over several lines.
     """
     for line, text in prose.items() if quoted else ():
         following = " ".join(prose.get(line + n, "").strip() for n in range(1, _LONGEST))
@@ -137,7 +136,7 @@ def _quoting(prose: Mapping[int, str], quoted: str) -> int:
 
 
 def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of the bundled document with that number. Raises InputError."""
+    """Return the claims and presets of a bundled document, named by its number. Raises InputError."""
     known = [(p, p.source) for p in (load().presets if presets is None else presets) if p.source is not None]
     found = [preset for preset, source in known if source.document == document and preset.claims]
     if not found:
@@ -148,9 +147,7 @@ def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[Fac
 
 
 def article(path: Path) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of the article's own examples. Raises InputError if none can be
-    measured.
-    """
+    """Return the claims and presets of a file's own examples. Raises InputError if none can be measured."""
     from tuilab.lab.opening import read_document
 
     report = read_document(str(path), lambda text: None, preview=True)
@@ -161,7 +158,9 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
 
 
 def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of a checked document; both are empty if it makes no claim."""
+    """Return the claims and presets of a checked document; no presets if it makes no claim that can be
+    measured.
+    """
     found = [preset for preset in report.presets if preset.claims]
     prose = {number: sanitize_line(text, 20_000) for number, text in enumerate(report.lines, 1)}
     check = of_presets(report.document.title or report.document.id, found, prose)
@@ -174,13 +173,13 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
 
 
 UNMEASURED = "No benchmark near this sentence has the op and shape that it names, so none decides it."
-"""The evidence of a claim that names another op or shape than the benchmarks near it."""
+"""Evidence of a claim about an op or shape that no nearby benchmark uses."""
 CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
-"""The kinds of claims that are recognized in an article's prose, as clauses for a message."""
+"""Kinds of claims that tuilab recognizes in prose, as clauses for a message."""
 
 
 def _describe_missing(report: "DocumentReport") -> str:
-    """For a document without measurable claims, describe its content and what a claim would need."""
+    """Describe the content of a document without measurable claims, and what a claim would need."""
     if report.unreadable:
         return f"the file could not be read; expected {report.unreadable}"
     has = f"{plural(len(report.examples), 'piece')} of code found"

@@ -15,7 +15,7 @@ def state_folder() -> Path:
 
 
 def write_private(path: Path, text: str) -> bool:
-    """Write a file that only its owner can read; return False on failure."""
+    """Write a file that only its owner can read. Returns False on failure."""
     from tuilab.model.files import write_text  # imported here, because the first paint does not need it
 
     try:
@@ -31,7 +31,7 @@ def write_private(path: Path, text: str) -> bool:
 
 
 def at_once(path: Path) -> BinaryIO:
-    """Open a small file of the lab, without blocking if it has been replaced by a pipe. Raises OSError."""
+    """Open a small file of the lab. Does not block if the file was replaced by a pipe. Raises OSError."""
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
@@ -51,7 +51,7 @@ LARGEST = 100_000
 
 
 def preferences() -> Preferences:
-    """Return the saved preferences, or the defaults if the file is missing, invalid or unreadable."""
+    """Return the saved preferences, or the defaults if there is no valid file."""
     try:
         return _read_preferences()
     except OSError:
@@ -60,7 +60,7 @@ def preferences() -> Preferences:
 
 def _read_preferences() -> Preferences:
     """Return the saved preferences, or the defaults if the file is missing or invalid. Raises OSError if the
-    file exists but is unreadable, so that it is not overwritten.
+    file exists but is unreadable; the caller must not overwrite the file then.
     """
     try:
         with at_once(state_folder() / "preferences.json") as file:
@@ -87,10 +87,7 @@ def remember_theme(name: str) -> None:
 
 
 def remember_opened(path: str) -> None:
-    """Put a path, as an absolute path, at the front of the recent paths.
-
-    Paths that are not UTF-8 are not saved.
-    """
+    """Put a path first in the recent paths, as an absolute path. Ignores a path that is not UTF-8."""
     if path == path.encode(errors="ignore").decode():
         _remember(lambda before: before._replace(recent=_first(_whole(path), before.recent, _whole)))
 
@@ -102,7 +99,6 @@ def reopened() -> list[str]:
 
 
 def from_here(path: str) -> str:
-    """Shorten a recent path to the form that a user would type in the current folder."""
     verb, words = _parted(path)
     folder = f"{Path.cwd()}/"
     return verb + words.removeprefix(folder) if words != folder else path
@@ -121,8 +117,8 @@ def _parted(path: str) -> tuple[str, str]:
 
 
 def _is_there(words: str) -> bool:
-    """Return True if the file in `words` exists. `words` may add a function or signature name and input
-    shapes to the path.
+    """Return True if the file exists. `words` is a path, which may be followed by `:NAME` and by input
+    shapes.
     """
     words = words.partition(INPUT)[0]
     try:
@@ -133,7 +129,7 @@ def _is_there(words: str) -> bool:
 
 
 def remember_environment(word: str) -> None:
-    """Put an environment first in the user's environments. It replaces an environment with the same name."""
+    """Put an environment first in the saved environments. It replaces an environment with the same name."""
     _remember(lambda before: before._replace(environments=_first(word, before.environments, _name_of)))
 
 
@@ -146,7 +142,7 @@ def _first(word: str, before: tuple[str, ...], name: Callable[[str], str]) -> tu
 
 
 def completed(typed: str) -> str | None:
-    """Return the first file or folder, by name, that starts with the typed text; None if there is none."""
+    """Complete the typed path to the first matching file or folder by name; None if nothing matches."""
     if not typed:
         return None
     # A `Path` would drop a final `.`, with which the name of a hidden file begins.
@@ -160,23 +156,19 @@ def completed(typed: str) -> str | None:
 
 
 def completed_to_file(typed: str) -> str | None:
-    """Return the path of the first file that starts with the typed text; None if the text already names a
-    file.
-    """
+    """Complete the typed path to the first matching file; None if the path is already complete."""
     whole = completed(typed) if typed and not _is_there(typed) else None
     return whole if whole and os.path.isfile(os.path.expanduser(whole)) else None
 
 
 def keep_command(line: str) -> Path | None:
-    """Save a copied command to a file, because a clipboard may not work over ssh. Return the file; None on
-    failure.
-    """
+    """Save a copied command to a file, because a clipboard may not work over ssh. Returns None on failure."""
     path = state_folder() / "command.txt"
     return path if write_private(path, line + "\n") else None
 
 
 def keep_fault(error: BaseException | None) -> str:
-    """Write a report about an internal error to a file; return the message for the user."""
+    """Write a report about an internal error to a file. Returns a message for the user."""
     import tempfile
     import traceback
 
@@ -194,7 +186,7 @@ def keep_fault(error: BaseException | None) -> str:
 
 
 def first_visit() -> bool:
-    """Return True only when the user opens the lab for the first time."""
+    """Return True when the user opens the lab for the first time, and False later."""
     mark = state_folder() / "visited"
     try:
         if mark.exists():

@@ -24,17 +24,15 @@ PATIENCE_S = 60.0
 
 
 class Stoppable(Protocol):
-    """A measurement on a fleet that the user can stop."""
-
     async def run(self) -> object:
         """Run to completion."""
 
     async def stop(self) -> None:
-        """Request a stop. Does not wait."""
+        """Request a stop without waiting for it."""
 
 
 async def open_grid(on: str, jobs: int) -> Grid:
-    """Open the fleet's nodes. Raises WorkerError; raises InputError for invalid arguments or if Dask is not
+    """Open the fleet's nodes. Raises WorkerError, or InputError if an argument is invalid or Dask is not
     installed.
     """
     try:
@@ -46,7 +44,7 @@ async def open_grid(on: str, jobs: int) -> Grid:
 
 
 class Fleet:
-    """A fleet's nodes, for use with `async with`. Results are saved in the history as they arrive."""
+    """Nodes of a Dask cluster, for use with `async with`. Saves results in the history as they arrive."""
 
     def __init__(
         self,
@@ -55,8 +53,8 @@ class Fleet:
         say: Callable[[str], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """progress: called with each node's activity. say: called with each message about the history.
-        patience_s: maximum seconds to wait for a node that can measure.
+        """progress: called with the state of each node. say: called with each message about the history.
+        patience_s: maximum number of seconds to wait for a node that can measure.
         """
         self._grid, self._patience_s = grid, patience_s
         self._progress, self._say = progress, say
@@ -82,9 +80,7 @@ class Fleet:
     async def sweep(
         self, settings: Settings, sweep: Sweep, budget: BudgetName, cold: bool
     ) -> tuple[RunState, RunResult]:
-        """Measure the points of a sweep on the nodes; return the run's state and result. Raises WorkerError
-        if no node can measure.
-        """
+        """Measure the points of a sweep on the nodes. Raises WorkerError if no node can measure."""
 
         def plan(devices: Sequence[str]) -> Measure:
             return settings.request({HERE: devices}, budget, sweep, cold=cold)
@@ -106,7 +102,7 @@ class Fleet:
     async def runs(
         self, choices: Sequence[Settings], budget: BudgetName, told: Callable[[Settings, RunResult], None]
     ) -> dict[int, str]:
-        """Measure every choice, each on one node. told: called with the settings and each result.
+        """Measure each choice on one node. told: called with each choice and its result.
 
         Returns the reason for each failure, by index in `choices`. Raises WorkerError if no node can measure.
         """

@@ -13,18 +13,15 @@ LEAST_GHOST = 5
 @dataclass
 class Ghosts:
     kept: list[RunState] = field(default_factory=list)
-    """Runs of this lab, latest first."""
     pinned: list[RunState] = field(default_factory=list)
-    """Pinned runs in the history, latest first."""
 
     def keep(self, run: RunState) -> None:
-        """Keep a run as a ghost, unless it is a sweep or has fewer than `LEAST_GHOST` rounds."""
         if run.rounds >= LEAST_GHOST and run.scenario is not None and run.sweep is None:
             self.kept = [ghost(run), *self.kept][:MOST_GHOSTS]
 
     def under(self, run: RunState) -> list[RunState]:
-        """Return the ghosts to draw with a run: earlier runs of the same workload, without sweeps, this lab's
-        runs first.
+        """Return the ghosts to draw with a run: runs of the same workload, without sweeps. Runs of this lab
+        come first.
         """
         if run.scenario is None:
             return []
@@ -37,7 +34,9 @@ class Ghosts:
 
 
 def ghost(state: RunState) -> RunState:
-    """Return the run without the data that a plot does not need: placement, logs and single calls."""
+    """Return a copy of the run without the data that a plot does not need: placement, logs and single
+    calls.
+    """
     arms = {name: _arm(arm) for name, arm in state.arms.items()}
     return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"), windows=[])
 

@@ -1,6 +1,4 @@
-"""Finds and changes saved runs, for commands, scripts and pages. A page's queries run in a thread, so that
-the screen stays responsive.
-"""
+"""Finds and changes saved runs, for commands, scripts and pages."""
 
 import sqlite3
 import threading
@@ -45,9 +43,7 @@ __all__ = ["Across", "ArmAcross", "Entry", "Extent", "Figure", "PruneCandidates"
 T = TypeVar("T")
 
 PATIENCE_MS = 2_000
-"""Maximum milliseconds to wait for a lock that another program holds. Only the history page's own thread
-waits.
-"""
+"""Maximum time to wait for a lock that another program holds."""
 LARGEST_BRIEF = 16 * 2**20
 """Size of a run's events, in bytes, above which its summary is computed only on request."""
 PAGE = 100
@@ -73,11 +69,7 @@ class Stopped(Exception):
 
 
 class CancellableProgress:
-    """The progress of a long operation, with a flag that stops it. Shared by the page and the operation's
-    thread.
-
-    note: text shown after the progress.
-    """
+    """Progress and stop flag of a long operation. The page and the operation's thread share this object."""
 
     def __init__(self, what: str) -> None:
         self.what, self.done, self.total, self.note = what, 0, 0, ""
@@ -107,9 +99,9 @@ class CancellableProgress:
 
 
 class History:
-    """Operations on saved runs: find, read, tag, pin, delete and restore. Methods take a run's id.
+    """Finds, reads, tags, pins, deletes and restores saved runs.
 
-    Belongs to the thread that opened its store. Methods raise sqlite3.Error if the store is unusable.
+    Call methods only in the thread that opened the store. They raise sqlite3.Error if the store is unusable.
     """
 
     def __init__(self, store: Store) -> None:
@@ -122,20 +114,20 @@ class History:
 
     @property
     def unread(self) -> Mapping[str, str]:
-        """Descriptions of the unreadable parts of damaged runs, by run id, for runs that were read."""
+        """For each damaged run that was read, by id: a description of the unreadable parts."""
         return self.store.unread
 
     @property
     def takes_nothing(self) -> bool:
-        """True if the history is currently not writable."""
+        """True if the history is not writable."""
         return self.store.unwritable is not None
 
     def entries(
         self, search: str = "", limit: int = 20, titles: Mapping[str, str] = MappingProxyType({})
     ) -> list[Entry]:
-        """Return the latest runs that contain each word of `search`, with their parameters and summaries.
+        """Return the latest runs that match every word of `search`.
 
-        titles: preset titles by name, to search as well.
+        titles: preset titles by name; the search includes these titles.
         """
         return browse.page(self.store, search, titles=titles, limit=limit)
 
@@ -158,9 +150,9 @@ class History:
         return compare(self.state(a), self.state(b))
 
     def document(self, start: str, format: str) -> Iterator[str]:
-        """Yield a run as a document in parts: markdown, html, csv or json. Raises InputError.
+        """Yield the parts of a document about a run: markdown, html, csv or json. Raises InputError.
 
-        Judges the claims of the current version of the run's preset.
+        The judged claims are those of the current version of the run's preset.
         """
         from tuilab.lab.results import document_of
 
@@ -176,7 +168,6 @@ class History:
                     self.store.tag(run, tag)
 
     def note(self, run: str, text: str) -> None:
-        """Replace the note of a run. An empty text removes the note."""
         self.store.note(run, text.strip())
 
     def pin(self, runs: Iterable[str], kind: str) -> None:
@@ -190,14 +181,14 @@ class History:
         self.store.soft_delete(runs, asked=True)
 
     def undelete(self, run: str = "last") -> list[str]:
-        """Restore the deleted run with that id, or for `last` the runs of the last deletion; return the
-        restored runs.
+        """Restore a deleted run, or for `last` all runs of the last deletion. Returns the ids of the restored
+        runs.
         """
         return self.store.undo_delete() if run == "last" else [run] * self.store.undelete(run)
 
     def prunable(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Return the runs to delete: all runs older than `days`, and the oldest other runs until the
-        remaining runs take at most `size` bytes.
+        """Return the runs to delete: all runs older than `days`, and then the oldest runs until the rest
+        takes at most `size` bytes.
         """
         return self.store.prune_candidates(days, size)
 
@@ -207,11 +198,10 @@ class History:
 
     @contextmanager
     def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
-        """Reopen this history so that deletions shrink the file at once, even on a full disk. Closes this
-        object.
+        """Yield a history whose deletions shrink the file at once, even on a full disk. Closes this history.
 
-        say: called with the path of the temporary copy. Raises OSError if no other disk has room for the
-        copy.
+        say: called with a message that names the temporary copy. Raises OSError if no other disk has room for
+        the copy.
         """
         file = self.store.unwritable or self.store.file
         if file is None:
@@ -224,11 +214,11 @@ class History:
     def clean_up(
         self, going: Callable[[int, int], bool] = lambda done, total: True, *, for_good: bool = False
     ) -> int:
-        """Permanently remove runs that were deleted more than a week ago, and free their space; return the
-        number of runs.
+        """Permanently remove the runs that were deleted more than a week ago. Returns the number of removed
+        runs.
 
-        going: called with the number of removed runs and the total; returns False to stop. for_good: remove
-        all deleted runs.
+        going: called with the number of runs removed so far and the total; if it returns False, the removal
+        stops. for_good: remove all deleted runs, however recent.
         """
         gone = self.store.purge(going=going)
         if for_good:
@@ -243,7 +233,7 @@ class History:
     def import_file(
         self, file: Path, at: Callable[[int, int], None] = lambda done, total: None
     ) -> dict[str, bool]:
-        """Import the runs of a recording and compute their results; return their ids, each with True if the
+        """Import the runs of a recording and compute their results. Returns, for each run id, whether the
         history changed.
 
         at: called with the number of finished runs and the total. Raises InputError.
@@ -257,9 +247,10 @@ class History:
         return runs
 
     def check(self, file: Path | None = None, *, repair: bool = False) -> tuple[Checked, Repaired | None]:
-        """Check every event in the history, or in the damaged `file` of an earlier history.
+        """Check every event in this history, or in `file`, a damaged history that was set aside.
 
-        repair: recover the readable part; data from `file` goes into this history. Raises InputError.
+        repair: recover the readable events; the events in `file` are added to this history. Raises
+        InputError.
         """
         if self.store.file is None:
             raise InputError("tuilab history check", "in memory", "a history stored in a file")
@@ -296,8 +287,8 @@ class History:
     def machines(
         self, at: Callable[[int, int], None] = lambda done, total: None
     ) -> tuple[list[MachineSummary], str]:
-        """Return each machine's summary by preset, and the reason why some are missing ("" if all are
-        present).
+        """Return a summary for each machine and preset, and the reason why summaries are missing ("" if
+        complete).
 
         at: called with the number of finished runs and the total.
         """
@@ -308,10 +299,9 @@ class History:
         return list(latest(store)), problem
 
     def unattended(self, stop: bool = False) -> spool.Found | None:
-        """Import runs that continued after their lab had ended; return the runs found, None for a history in
-        memory.
+        """Import the runs that continued after their lab had ended. Returns None for a history in memory.
 
-        stop: also end the runs that are still active.
+        stop: end the runs that are still active.
         """
         if self.store.file is None:
             return None
@@ -335,9 +325,7 @@ class History:
 
 
 class HistoryClient:
-    """Queries the history in a thread, with a new connection for each call, so that the screen stays
-    responsive. Calls raise sqlite3.Error.
-    """
+    """Runs history queries in a thread, so that the screen stays responsive. Queries raise sqlite3.Error."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -346,8 +334,8 @@ class HistoryClient:
         self._closed = False
 
     async def do(self, call: Callable[[History], T]) -> T:
-        """Run `call` in a thread and return its result. For a store in memory, run it in the current
-        thread.
+        """Run `call` in a thread, or in the current thread for a store in memory. Returns the result of
+        `call`.
         """
         if not self._store.has_second:
             return call(History(self._store))
@@ -401,7 +389,7 @@ def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Eve
 
 
 def work_out(history: History, entry: Entry) -> Brief | None:
-    """Compute a run's summary from its events and save it; return None if the run is too large."""
+    """Compute and save a run's summary. Returns None if the run is too large."""
     if entry.line.size > LARGEST_BRIEF:
         return None
     try:
@@ -417,7 +405,6 @@ def work_out(history: History, entry: Entry) -> Brief | None:
 
 
 def ghosts(history: History) -> list[RunState]:
-    """Return the latest pinned runs, to draw as ghosts."""
     lines = [entry.line for entry in browse.pinned(history.store)]
     states = [history.store.state(line.run) for line in lines if line.size <= LARGEST_GHOST]
     return [ghost(state) for state in states if state.run and state.sweep is None]
@@ -426,8 +413,8 @@ def ghosts(history: History) -> list[RunState]:
 def first_page(
     history: History, *, search: str, order: tuple[str, bool], place: int, titles: Mapping[str, str]
 ) -> tuple[Extent, int, list[Entry], int]:
-    """Return the size of the whole list, the page number, the page that contains the cursor, and the cursor's
-    position.
+    """Return the list's extent, the number of the page with the cursor, the runs on this page, and the
+    cursor's position: `place`, limited to the list.
     """
     extent = browse.extent(history.store, search, titles)
     place = max(0, min(place, extent.runs - 1))
@@ -448,10 +435,10 @@ def page(
 def compared(
     history: History, entries: list[Entry], going: CancellableProgress
 ) -> tuple[list[Entry], Across | None]:
-    """Compare the runs with the baseline among them, else with the first run. Compare a single run with its
-    pinned baseline.
+    """Compare runs with the baseline among them, or with the first run if there is no baseline. A single run
+    is compared with a pinned baseline of the same preset or workload.
 
-    Returns the runs and their comparison, which is None if there is nothing to compare. Raises Stopped.
+    Returns the runs and their comparison: None if there is nothing to compare. Raises Stopped.
     """
     chosen = list(entries)
     if len(chosen) == 1:
@@ -485,16 +472,14 @@ def recordings(folder: Path) -> list[Path]:
 
 
 def titled(entries: Sequence[Entry]) -> str:
-    """Describe one run by title and time (`stft-small of 2026-01-05 10:00`), or several by their number (`3
-    runs`).
-    """
+    """Return `stft-small of 2026-01-05 10:00` for one run, and `3 runs` for several."""
     if len(entries) != 1:
         return plural(len(entries), "run")
     return f"{entries[0].name} of {when(entries[0].line.at)}"
 
 
 def tags_of(line: str) -> list[str]:
-    """Split typed text into distinct tags, in the store's notation."""
+    """Split text at commas into distinct tags without `#`."""
     words = (sanitize_line(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
     return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]
 
@@ -523,7 +508,7 @@ PINNED = {
 
 
 def pin(history: History, entries: Sequence[Entry], kind: str) -> str:
-    """Pin runs as ghost or baseline; if all are already pinned in this way, unpin them."""
+    """Pin runs as `kind`. If all of them already are, unpin them."""
     new = "" if all(entry.line.pinned == kind for entry in entries) else kind
     history.pin((entry.run for entry in entries), new)
     return f"{titled(entries)}: {PINNED[new]}"
@@ -540,9 +525,9 @@ def undo(history: History) -> str:
 
 
 async def prune(client: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
-    """Delete these runs, and permanently remove runs that were deleted more than a week ago.
+    """Delete the runs in `found`, and permanently remove runs that were deleted more than a week ago.
 
-    Raises Stopped if the user stopped the removal; by then, these runs are deleted.
+    Raises Stopped if the user stops the permanent removal; the runs in `found` are then already deleted.
     """
 
     def on(done: int, total: int) -> bool:
@@ -560,9 +545,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
 
 def pruning(found: PruneCandidates) -> str:
-    """Describe what pruning would delete: the number of runs, their size, and for how long they can be
-    restored.
-    """
+    """Describe what `prune` would delete, and for how long it can be undone."""
     if not found.runs:
         return f"No run is that old, and the size is within the limit. {STAYS}"
     many = plural(len(found.runs), "run")
@@ -582,7 +565,7 @@ def take_in(history: History, file: Path, going: CancellableProgress) -> str:
 
 
 def imported(runs: Mapping[str, bool]) -> str:
-    """Describe an import. runs: ids, each with True if the history changed."""
+    """Describe an import, for example `3 runs imported`. runs: for each id, whether the history changed."""
     known = [run[:8] for run, changed in runs.items() if not changed]
     if len(known) < len(runs):
         more = f", {len(known)} already in the history" if known else ""

@@ -18,10 +18,9 @@ Level = Literal["info", "error"]
 @dataclass
 class Host:
     name: str
-    """The host's ssh name."""
     stage: str = "connecting"
     machine: Machine | None = None
-    """The host's machine; None until its worker is ready."""
+    """None until the host's worker is ready."""
     problem: str = ""
     """Why the host is unavailable; "" if it is available."""
     environment: str = ""
@@ -34,10 +33,10 @@ class Hosts:
 
     known: dict[str, Host] = field(default_factory=dict)
     said: list[tuple[str, Level]] = field(default_factory=list)
-    """Messages that the user has not seen, each with its severity."""
+    """Messages that the user has not seen, and their severity."""
 
     def add(self, name: str, environment: str = "") -> bool:
-        """Add a host; return False if it was already added. Raises InputError for an invalid name.
+        """Add a host. Returns False if it was already added. Raises InputError for an invalid name.
 
         environment: the definition of a Python environment on this machine, as the user wrote it.
         """
@@ -54,17 +53,17 @@ class Hosts:
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """Machines by host name, of the hosts whose worker has been ready."""
+        """The known machines, by host name. A machine is known once the host's worker was ready."""
         return {name: host.machine for name, host in self.known.items() if host.machine is not None}
 
     @property
     def environments(self) -> tuple[str, ...]:
-        """The hosts that are Python environments on this machine."""
+        """Names of the hosts that are Python environments on this machine."""
         return tuple(name for name, host in self.known.items() if host.environment)
 
     def reach(self, file: str) -> tuple[str, ...]:
-        """Return the hosts that can measure: all hosts, or only this machine's environments if `file` names
-        the user's own code.
+        """Return the hosts that can measure the user's code in `file`: only environments on this machine. If
+        `file` is "", return all hosts.
         """
         return self.environments if file else tuple(self.known)
 
@@ -88,7 +87,6 @@ class Hosts:
         return []
 
     def tell(self) -> list[tuple[str, Level]]:
-        """Return the unseen messages and mark them as seen."""
         said, self.said = self.said, []
         return said
 
@@ -98,7 +96,6 @@ class Hosts:
 
 
 def about(host: Host) -> str:
-    """Describe the state of a host in one line."""
     if host.problem:
         return host.problem
     return words(host.machine) if host.machine is not None else f"{host.stage}…"
@@ -112,15 +109,15 @@ def words(machine: Machine) -> str:
 
 
 def stops_of_hosts(known: Sequence[str]) -> tuple[str, ...]:
-    """Return the additional stops (positions) of the device slider: one for each host, and one for all hosts
+    """Return the device slider's additional stops (positions): one per host, and one for all hosts
     together.
     """
     return (*known, EVERYWHERE) if known else ()
 
 
 def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the hosts for a stop of the device slider, by their names in `Arm.host`. A stop that names no
-    host means this machine.
+    """Return the host names (as in `Arm.host`) for a stop of the device slider. A stop that names no host
+    means this machine.
     """
     if stop == EVERYWHERE:
         return ("", *known)
@@ -128,7 +125,7 @@ def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def stop_of_hosts(hosts: Sequence[str]) -> str:
-    """Return the device slider's stop for these hosts. "" for this machine alone, because its devices have
+    """Return the device slider's stop for these hosts; "" for this machine alone, because its devices have
     their own stops.
     """
     if tuple(hosts) == ("",):
@@ -137,11 +134,11 @@ def stop_of_hosts(hosts: Sequence[str]) -> str:
 
 
 def checked_hosts(words: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Return the hosts that the user typed, by their names in `Arm.host`; this machine if the user typed
-    none.
+    """Return the hosts that the user typed, with "" for this machine. Returns only this machine if the user
+    typed none.
 
-    file: path of the user's own code. Raises InputError for a name that ssh could misread, or if another host
-    would have to measure that file.
+    file: path of the user's own code; "" for a preset. Raises InputError for a name that ssh could misread,
+    or for another host if there is a `file`.
     """
     named = tuple(dict.fromkeys(HERE if word in (LOCAL, HERE) else word for word in words))
     for host in named:

@@ -71,14 +71,13 @@ What = str | Preset | Settings
 class Lab(RunController):
     """One worker (or one per host), one history, and the state that a screen draws.
 
-        async def main(lab: Lab) -> None:
-            result = await lab.measure("stft-small", budget="quick")
-            print(result.answer)
+    async def main(lab: Lab) -> None: result = await lab.measure("stft-small", budget="quick")
+    print(result.answer)
 
-        Lab.run(main)
+    Lab.run(main)
 
-    `async with Lab() as lab` does the same inside a program that has an event loop, such as a notebook. All
-    methods must be called in that loop. Runs are saved in the history while they are measured, as on the
+    `async with Lab() as lab` does the same inside a program that has an event loop, such as a notebook. Call
+    all methods in the same event loop. Runs are saved in the history while they are measured, as on the
     screen.
     """
 
@@ -96,12 +95,12 @@ class Lab(RunController):
         scope: str = "",
     ) -> None:
         """hosts: the hosts to measure on, by ssh or environment name; "" for this machine. environments:
-        other Python environments on this machine; an environment without a name replaces the lab's own. say:
-        called with messages about the history; by default they go to standard error. runner, store, state:
-        functions that create substitutes for the real objects. rerun: measure again when a slider comes to
-        rest. forks: True if the next run uses forked processes (`Budget.forks`), which are then prepared in
-        advance. scope: what the first worker may open (`tuilab.model.requests.scope`); "" if it is not
-        confined. Raises InputError for an invalid host name.
+        other Python environments on this machine; an environment without a name replaces the lab's own
+        environment. say: called with messages about the history; by default they go to standard error.
+        runner, store: functions that create a substitute for the real object. state: the initial state.
+        rerun: measure again when a slider comes to rest. forks: prepare forked processes for the next run
+        (`Budget.forks`). scope: the files that the first worker may open (`tuilab.model.requests.scope`); ""
+        for no restriction. Raises InputError for an invalid host name.
         """
         self.hosts, self.environments = tuple(dict.fromkeys(hosts)), {one.name: one for one in environments}
         usual = partial(_run_on, self.hosts, self.environments, forks, scope)
@@ -114,14 +113,13 @@ class Lab(RunController):
         self.saved = SavedRuns(self.state, self._say, store)
         self.diagnosis: DoctorReport | None = None
         self.devices = Devices()
-        """Samples of this machine's devices; empty until sampling starts."""
         self._ends: dict[str, asyncio.Future[Finished]] = {}
         self._failed: dict[str, str] = {}
         self._news = asyncio.Event()
 
     @classmethod
     def run(cls, main: Callable[[Self], Awaitable[T]]) -> T:
-        """Open a lab, await `main` with it, and close it; return the result of `main`."""
+        """Open a lab, await `main(lab)`, and close the lab. Returns the result of `main`."""
 
         async def opened() -> T:
             async with cls() as lab:
@@ -145,13 +143,13 @@ class Lab(RunController):
             self._say(words)
 
     def load_presets(self, *folders: Path, found: catalogue.Catalogue | None = None) -> None:
-        """Load the presets from these folders, or from the default ones. found: presets that were already
+        """Load the presets from these folders, or from the default ones. found: use presets that were already
         read.
         """
         self.state.presets.load(found or catalogue.load(*folders))
 
     def open_first(self, name: str) -> str:
-        """Open a preset by name or file, else the first preset, without measuring.
+        """Open a preset by name or file, or the first preset if that fails, without measuring.
 
         Returns the problem with the name; "" if there is none.
         """
@@ -170,9 +168,8 @@ class Lab(RunController):
         return wrong
 
     async def close(self) -> str:
-        """Close the workers and the history; return a message about data that could not be written.
-
-        An active run is stopped first and keeps its data.
+        """Stop the active run, and close the workers and the history. Returns a message about data that could
+        not be written.
         """
         await self._end()
         self.devices.close()
@@ -188,10 +185,10 @@ class Lab(RunController):
         return self.saved.history
 
     async def add_environment(self, word: str) -> str:
-        """Add a Python environment on this machine (`NAME=PATH[,VARIABLE=VALUE…]`) to the environments that
-        take turns measuring.
+        """Add a Python environment on this machine (`NAME=PATH[,VARIABLE=VALUE…]`) to the measured
+        environments, and save its definition.
 
-        Returns the environment's name and saves the definition. Raises InputError.
+        Returns the environment's name. Raises InputError.
         """
         (one,) = await run_in_daemon_thread(environments, [word])
         known = self.state.hosts.known.get(one.name)
@@ -207,11 +204,13 @@ class Lab(RunController):
     # Changes
 
     def changed(self, change: Change) -> None:
-        """Notify every listener of a change without an event, such as a new choice of arms to draw."""
+        """Notify all listeners of a change that no event caused, such as a new choice of drawn arms."""
         self._notify(change)
 
     def receive(self, event: Event) -> None:
-        """Apply a worker's event. At the end of a run, first add the range of results from similar runs."""
+        """Apply a worker's event. Before the end of a run, also apply the range of results from similar
+        runs.
+        """
         if alike := self.saved.alike(event):
             super().receive(alike)
         super().receive(event)
@@ -219,7 +218,7 @@ class Lab(RunController):
             self._spawn(self._measure_roofs(event.run))
 
     async def _measure_roofs(self, run: str) -> None:
-        """Measure the machine's roofs (hardware limits) while no other request is pending, and save them with
+        """Measure the machine's roofs (hardware limits) while no other request is pending. Saves them with
         the run.
         """
         # If another request interrupts this measurement, the roofs are measured after the next run instead.
@@ -246,7 +245,7 @@ class Lab(RunController):
         self._news.set()
 
     async def ready(self) -> Mapping[str, Machine]:
-        """Wait for all workers; return the machine of each host. Raises WorkerError if a host is
+        """Wait for all workers. Returns the machine of each host. Raises WorkerError if a host is
         unavailable.
         """
         self._failed.clear()
@@ -263,8 +262,8 @@ class Lab(RunController):
     # Measuring
 
     async def settings(self, what: What) -> Settings:
-        """Return the settings for the subject of a measurement. Raises InputError, or Unanswered if the
-        user's code raises an error.
+        """Return the settings for a subject. Raises InputError, or Unanswered if the user's code raises an
+        error.
         """
         if isinstance(what, Settings):
             return what
@@ -278,7 +277,7 @@ class Lab(RunController):
         opening: Opening = AS_IT_IS,
         heard: Callable[[Progress], None] | None = None,
     ) -> tuple[Preset, Own | None]:
-        """Return a subject's preset and, for the user's own code, its declaration and file.
+        """Return a subject's preset. For the user's own code, also return its declaration and file.
 
         words: the subject as the user typed it. heard: called with the progress of loading a large model.
         Raises InputError, or Unanswered with the traceback of the user's code.
@@ -292,19 +291,19 @@ class Lab(RunController):
     async def measure(
         self, what: What, *, budget: BudgetName = "standard", cold: bool = False, together: bool = False
     ) -> RunResult:
-        """Measure a subject and return the finished run's result. If the preset has its own sweep, measure
-        along it.
+        """Measure a subject, along the preset's own sweep if it has one, and return the finished run's
+        result. After `stop`, the result has status `cancelled` and the data so far.
 
         cold: rotate through inputs that together exceed the last-level cache. together: use one worker per
-        device; measure the devices one at a time, and then all at once. If `stop` ended the run, the result
-        has status `cancelled` and the data so far. Raises InputError, and WorkerError if no worker is
-        available.
+        device; measure first each device alone, and then all devices at once. Raises InputError, or
+        WorkerError if no worker is available.
         """
         settings = await self.settings(what)
         return await self._measure(settings, budget, settings.preset.sweep, cold, together)
 
     async def watch(self, command: Sequence[str], *, once: bool = False) -> Page:
-        """Watch a program (`["train.py", "--epochs", "3"]`) until it ends, passing its output through.
+        """Watch a program (`["train.py", "--epochs", "3"]`) until it ends. The program's output appears as
+        usual.
 
         once: profile a single window, as early as possible. Raises InputError if the program cannot be
         started.
@@ -328,10 +327,10 @@ class Lab(RunController):
         cold: bool = False,
         refine: bool = True,
     ) -> RunResult:
-        """Measure at many sizes, along `axes` (`samples=256:1M:x4`), else along the preset's own sweep, else
-        along the default sweep.
+        """Measure a subject at many sizes: along `axes` (`samples=256:1M:x4`), or else along the preset's own
+        sweep, or else along the default sweep.
 
-        refine: search for the crossover afterwards. For the other arguments and the errors, see `measure`.
+        refine: search for the crossover afterwards. `measure` describes the other arguments and the errors.
         """
         settings = await self.settings(what)
         sweep = axes if isinstance(axes, Sweep) else chosen_sweep(settings, axes, refine)
@@ -371,8 +370,7 @@ class Lab(RunController):
             await self.ready()
 
     async def carry_out(self, request: Measure, earlier: RunState | None = None) -> RunResult:
-        """Carry out a request and return the finished run's result. earlier: the saved run that the request
-        continues.
+        """Carry out a request and return the finished run's result. earlier: the saved run to continue.
 
         Raises WorkerError if the run did not start.
         """
@@ -393,7 +391,7 @@ class Lab(RunController):
         return self.result()
 
     async def resume(self, run: str) -> RunResult:
-        """Measure the missing part of a saved run on this lab's hosts, and add it to the run.
+        """Measure the missing part of a saved run on this lab's hosts, and add the new data to that run.
 
         Raises InputError if nothing is missing, or if the machine or the code has changed.
         """
@@ -405,10 +403,10 @@ class Lab(RunController):
         resume.check_same(earlier.machines, await self.ready())
         return await self.carry_out(request, earlier)
 
-    # Controls. They return before the request is carried out; subscribers are notified afterwards.
+    # Controls. Each returns before its request is carried out; listeners are notified afterwards.
 
     def begin(self, budget: BudgetName | None = None, sweep: Sweep | None = None) -> bool:
-        """Measure the current settings in place of the active run; return False if no preset is chosen.
+        """Measure the current settings, replacing the active run. Returns False if no preset is chosen.
 
         If a finished run of the same settings missed its target precision, continue that run.
         """
@@ -418,11 +416,9 @@ class Lab(RunController):
         return self._measure_now(budget, sweep, further=further)
 
     def undo(self) -> bool:
-        """Undo the last change of settings; return False if there is none."""
         return self._gone(self.state.undo())
 
     def redo(self) -> bool:
-        """Redo the last undone change; return False if there is none."""
         return self._gone(self.state.redo())
 
     def _gone(self, changed: bool) -> bool:
@@ -431,7 +427,6 @@ class Lab(RunController):
         return changed
 
     def restore(self) -> None:
-        """Restore the preset's original values."""
         if (settings := self.state.settings) is not None:
             self.set(settings.as_declared)
 
@@ -439,12 +434,12 @@ class Lab(RunController):
         self.state.budget = BUDGETS[(BUDGETS.index(self.state.budget) + 1) % len(BUDGETS)]
 
     def open(self, preset: Preset) -> None:
-        """Apply a preset. With live sliders, also measure it."""
+        """Choose a preset. With live sliders, also measure it."""
         self.state.choose(preset)
         self._moved(now=True)
 
     def present(self, preset: Preset, sizes: Mapping[str, Value] = MappingProxyType({})) -> None:
-        """Apply a preset without measuring it, and clear the screen.
+        """Choose a preset without measuring it, and clear the screen.
 
         sizes: parameter values, adjusted to the preset's limits.
         """
@@ -459,21 +454,21 @@ class Lab(RunController):
         self.state.presets.add(preset, own)
 
     def keep_secret(self, kept: bool) -> None:
-        """Hide all verdicts while the user guesses, or show them again."""
+        """Hide all verdicts while the user guesses (`kept`), or show them again."""
         self.state.guessing = kept
         self.changed(Change.SETTINGS)
 
     def result(self) -> RunResult:
-        """Return the result of the run on the screen, with placement. Raises ValueError if there is none."""
+        """Return the result of the run on the screen. Raises ValueError if there is no run."""
         return self.state.whole_result()
 
     # Asking
 
     async def explain(self, settings: Settings) -> ScenarioExplanation:
-        """Explain which device runs each op, and whether a GPU could run the op, for one arm per device and
-        variant on this machine.
+        """Explain, for one arm per device and variant on this machine, which device runs each op and whether
+        a GPU could.
 
-        Waits for the machine. Raises the errors of `ask`.
+        Waits until the machine is known. Raises the errors of `Questions.ask`.
         """
         arms = representative(settings, self.state.machine)
         question = ExplainScenario(scenario=settings.scenario, arms=arms)
@@ -481,7 +476,7 @@ class Lab(RunController):
 
     async def profile(self, question: ProfileArm) -> Profile:
         """Profile an arm of the run on the screen and save the profile with the run. Raises the errors of
-        `ask`.
+        `Questions.ask`.
         """
         run = self.state.shown.run
         found = await self.questions.ask("profile", question, Profile)
@@ -490,14 +485,14 @@ class Lab(RunController):
         return found
 
     async def doctor(self, wait: Callable[[float], None] = lambda seconds: None) -> DoctorReport:
-        """Find out why TensorFlow sees no GPU on this machine; save and return the report.
+        """Find out why TensorFlow sees no GPU on this machine. Saves and returns the report.
 
-        Takes at most 30 s. wait: called in another thread with the number of extra seconds while the driver
-        compiles kernels.
+        Takes at most 30 s. wait: called in another thread with a number of extra seconds if the driver must
+        first compile kernels.
         """
         from tuilab.doctor.examine import examine
 
-        # Sanitize the report, because text from drivers, files and libraries is untrusted.
+        # Sanitize the report: text from drivers, files and libraries is untrusted.
         self.diagnosis = sanitize(await run_in_daemon_thread(examine, wait=wait))
         return self.diagnosis
 

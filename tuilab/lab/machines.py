@@ -16,8 +16,8 @@ __all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_
 
 
 def sum_up(store: Store, at: Callable[[int, int], None] = lambda done, total: None) -> str:
-    """Compute the machine summary of every run that has none. Return the reason why some could not be saved;
-    "" if all were saved.
+    """Compute the missing machine summaries of runs. Returns the reason why some could not be saved; "" if
+    all were saved.
 
     at: called with the number of finished runs and the total.
     """
@@ -48,15 +48,15 @@ def _claims() -> dict[str, Sequence[Claim]]:
 class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
     preset: str
     differing: str
-    """The parameter values that distinguish these runs from the preset's other runs."""
+    """Parameter values that distinguish these runs from other runs of the preset."""
     row: Row
     disagreements: tuple[str, ...]
-    """Claims for which the preset's machines have different verdicts."""
+    """Claims on which the preset's machines disagree."""
 
 
 def load(store: Store) -> tuple[list[MachineLine], str]:
     """Return a line for each preset and machine, and the reason why some are missing ("" if all are present).
-    Takes long if there are new runs.
+    Slow if there are new runs.
     """
     own = store.again().draft()
     try:
@@ -78,9 +78,7 @@ def load(store: Store) -> tuple[list[MachineLine], str]:
 
 
 def about(line: MachineLine) -> str:
-    """Describe the machine's disputed claims, any disturbance, the software versions that differ, the devices
-    and the run.
-    """
+    """Describe a machine's disagreements, disturbance, differing software versions, devices and run."""
     s = line.row.summary
     unlike = f"differs from the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
     parts = [

@@ -1,4 +1,4 @@
-"""Interprets a user's words as a `Subject`, or rejects them. No other module interprets these words."""
+"""Interprets the words that a user types as a `Subject`, or rejects them."""
 
 import ast
 from pathlib import Path
@@ -19,22 +19,20 @@ from tuilab.model.subject import (
 )
 
 WATCH = "watch "
-"""Prefix that the user types before a program's path to watch the program."""
+"""Prefix of a path to a program, to watch that program."""
 CHECK = "check "
-"""Prefix that the user types before a path to check the file as an article, even if it is also a program or a
-preset.
-"""
+"""Prefix of a path, to check the file as an article even if the file is also a program or a preset."""
 GRAPH = "saved_model.pb"
 MOST_CODE = 10_000_000
-"""Maximum size of a code file, in bytes."""
+"""Maximum size of a Python file, in bytes."""
 MOST_NAMES = 8
-"""Maximum number of names listed when the requested one is missing."""
+"""Maximum number of names listed in an error message."""
 
 
 def resolve(words: str) -> Subject:
-    """Return the subject that the words name, without running any file.
+    """Return the subject that the words name. Runs no file.
 
-    Raises InputError if the words name code or a model whose file is missing or does not define the name.
+    Raises InputError if the file of code or of a model is missing or does not define the requested name.
     """
     if words.startswith(WATCH):
         return Program(words.removeprefix(WATCH))
@@ -62,7 +60,7 @@ def _is_path(words: str) -> bool:
 
 
 def _is_model_folder(words: str) -> bool:
-    """Return True if the folder holds a SavedModel, or if the user typed the path with a slash."""
+    """Return True if the folder contains a SavedModel, or if the words contain a slash."""
     folder = _folder(words)
     try:
         return folder.is_dir() and ("/" in words or (folder / GRAPH).exists())
@@ -100,9 +98,7 @@ def _model(words: str) -> Model:
 
 
 def refuse(words: str, subject: Subject) -> InputError:
-    """Return the error for a subject that is not a preset. It names the kind of subject, and what to type
-    instead.
-    """
+    """Return the error for a subject that is not a preset: the kind of subject, and the right command."""
     if isinstance(subject, Script):
         named = ", ".join(f"{words}:{function}" for function in list(functions(words))[:MOST_NAMES])
         ways = [f"one of its functions ({named})"] * bool(named)
@@ -121,9 +117,9 @@ def refuse(words: str, subject: Subject) -> InputError:
 
 
 def functions(name: str) -> dict[str, str]:
-    """Return the descriptions of a file's public functions, by name, without running the file.
+    """Return descriptions of a file's public functions, by name. Does not run the file. Raises InputError.
 
-    Functions that need arguments come last, with the names of their arguments. Raises InputError.
+    Functions that need arguments come last; their description lists these arguments.
     """
     module = _module(name, expanded(name))
     ready: dict[str, str] = {}
@@ -140,8 +136,8 @@ def functions(name: str) -> dict[str, str]:
 
 
 def does_something(name: str) -> bool:
-    """Return True if running the file would do more than define and import names. Does not run the file.
-    Raises InputError.
+    """Return True if running the file does more than define and import names. Does not run the file. Raises
+    InputError.
     """
     silent = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
     return any(
@@ -164,7 +160,9 @@ def _module(name: str, place: Path) -> ast.Module:
 
 
 def top_names(module: ast.Module) -> set[str] | None:
-    """Return the names that a module defines; None if only running the module could reveal them."""
+    """Return the names that a module defines; None if they cannot be determined without running the
+    module.
+    """
     names: set[str] = set()
     waiting: list[ast.AST] = [module]
     while waiting:

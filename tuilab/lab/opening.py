@@ -22,7 +22,7 @@ from tuilab.model.shapes import checked, parse
 
 STDIN = "-"
 FIRST = 65_536
-"""Number of bytes at the start of a file that are read to find out whether the file is text."""
+"""Number of bytes at the start of a file that show whether the file is text."""
 
 
 def with_shapes(words: str) -> tuple[str, Opening]:
@@ -32,26 +32,26 @@ def with_shapes(words: str) -> tuple[str, Opening]:
 
 
 def of_shapes(name: str, shapes: Sequence[str]) -> str:
-    """Join a name and shapes: the inverse of `with_shapes`."""
+    """Join a name and shapes. The inverse of `with_shapes`."""
     return INPUT.join([name, *shapes])
 
 
 def document(words: str) -> DocumentReport:
-    """Read and check a document. Raises InputError, also for a binary file."""
+    """Read and check a document. Raises InputError, for example for a binary file."""
     path = expanded(words)
     with open_regular(path) as file:
         start = file.read(FIRST)
-    # The last character of the sample may be incomplete.
+    # The last character may be cut off.
     if b"\0" in start or len(start.decode(errors="ignore").encode()) < len(start) - 3:
         raise InputError(words, "binary data", "a document, a preset, code, a model or a recording")
     return read_installed(path, validate=validate)
 
 
 def offered(words: str, report: DocumentReport) -> list[Offer]:
-    """Return the possible uses of a Python file, the most likely first; [] if only one is possible.
+    """Return the uses of a Python file, the most likely first; [] if checking the file is the only use.
 
-    The uses: a program to watch if running it has an effect, functions to measure if it defines any, and code
-    to check if it has timings or findings.
+    The uses: watch it as a program, if running it has an effect; measure one of its functions; check its
+    benchmarks, if there are any benchmarks or findings.
     """
     out = [Offer(WATCH + words, "run and watch it", "shows where its steps spend time")] * does_something(
         words
@@ -86,16 +86,16 @@ def read_stdin() -> bytes:
 
 
 def names_of_tensorflow(say: Callable[[str], None], learn: bool = True) -> ApiTable | None:
-    """Return the names in the installed TensorFlow, or None if they are unknown.
+    """Return the names in the installed TensorFlow; None if unknown.
 
-    learn: if they are unknown, start a worker to list them.
+    learn: start a worker to list the names if they are unknown.
     """
     api = tables.for_installed()
     return _learn(say) if api is None and learn else api
 
 
 def _learn(say: Callable[[str], None]) -> ApiTable | None:
-    """Start a worker to list the names in its TensorFlow, and save them; return None if no worker is
+    """Start a worker that lists the names in its TensorFlow, and save the list. Returns None if no worker is
     available.
     """
     version = tables.installed_version()
@@ -118,5 +118,5 @@ async def _ask() -> ApiTable:
 
 
 async def asked_names(lab: Lab) -> ApiTable:
-    """Return the names in the lab's TensorFlow, as listed by a worker. Raises WorkerError."""
+    """Ask the lab's worker for the names in its TensorFlow. Raises WorkerError."""
     return await lab.questions.ask("api-table", _Nothing(), ApiTable)

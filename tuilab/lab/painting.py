@@ -1,4 +1,4 @@
-"""Gives the screen time to paint, and summarizes long runs in a thread."""
+"""Makes the worker wait for the screen, and summarizes long runs in a thread."""
 
 from collections.abc import Callable
 
@@ -9,35 +9,38 @@ from tuilab.model.requests import Painted
 
 
 class Painting:
-    """Makes the worker wait until the screen has painted, and queues events while a summary is computed."""
+    """Makes the worker wait until the screen has painted, and holds back events while a long run is
+    summarized.
+    """
 
     def __init__(self, state: LabState, send: Callable[[Painted], None]) -> None:
-        """send: sends the acknowledgement to the worker."""
+        """send: sends a message to the worker."""
         self._state, self._send = state, send
         self._held: list[tuple[Callable[[Event], None], Event]] = []
 
     def pace(self) -> None:
-        """Make the worker wait for `painted` after each report; summarize long runs with `sum_up`."""
+        """Turn on waiting for the screen: after each report, the worker waits until `painted` is called. Long
+        runs are then summarized by `sum_up`.
+        """
         self._state.beside = self._state.paced = True
 
     def painted(self) -> None:
-        """Tell the waiting worker that the screen has painted."""
         shown = self._state.shown
         if shown.running and not self._state.replay:
             self._send(Painted(id=shown.run))
 
     def hold(self, take: Callable[[Event], None], event: Event) -> bool:
-        """Queue an event, to be passed to `take` after the active summary; return False if no summary is
-        active.
+        """During a summary, hold back an event and return True. `take` receives the event after the
+        summary.
         """
         if self._state.summing:
             self._held.append((take, event))
         return self._state.summing
 
     async def sum_up(self, then: Callable[[], None]) -> None:
-        """Summarize a long run in a thread, while events are queued and the worker waits.
+        """Summarize a long run in a thread. Meanwhile, events are held back and the worker waits.
 
-        then: called before the queued events are applied.
+        then: called before the held-back events are applied.
         """
         self._state.summing = True
         try:

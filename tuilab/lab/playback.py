@@ -13,15 +13,15 @@ class Playback:
     def __init__(
         self, state: LabState, show: Callable[[Event], None], told: Callable[[Change], None]
     ) -> None:
-        """show: applies an event that did not come from the worker. told: notifies listeners."""
+        """show: applies an event to the state. told: notifies listeners of a change."""
         self._state, self._show, self._told = state, show, told
         self.replay: Replay | None = None
-        """The active replay; None once another run has replaced it on the screen."""
+        """The active replay; None after another run has replaced the replay on the screen."""
         self._playing: asyncio.Future[None] | None = None
         self._warned = False
 
     def begin(self, replay: Replay) -> None:
-        """Start to replay a run. The current run must have been stopped."""
+        """Start to replay a run. Any current run must be stopped first."""
         started = replay.started
         if started is None:
             return
@@ -43,9 +43,7 @@ class Playback:
         )
 
     def command(self, do: Callable[[Replay], None]) -> bool:
-        """Apply a player command (pause, step, seek, speed) to the replay; return False if there is no
-        replay.
-        """
+        """Apply a player command (pause, step, seek, speed). Returns False if no replay is active."""
         if self.replay is None:
             return False
         do(self.replay)
@@ -53,14 +51,14 @@ class Playback:
         return True
 
     def spare(self) -> bool:
-        """Return True if the user must first confirm that a measurement may replace the replay."""
+        """Return True if the user must confirm that a measurement may replace the replay: once per replay."""
         spared = bool(self._state.replay) and not self._warned
         self._warned = True
         return spared
 
     def to_the_end(self) -> bool:
-        """Show the rest of a recorded run that had been stopped, so that it can be continued; return False if
-        there is no such replay.
+        """Show the rest of a replayed run that had been stopped, so that the run can be continued. Returns
+        False if no such run is replayed.
         """
         replay = self.replay
         if replay is None or not replay.stopped or replay.over:

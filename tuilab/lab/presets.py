@@ -18,13 +18,10 @@ from tuilab.model.subject import NamedPreset, PresetFile, Subject
 @dataclass
 class Presets:
     all: tuple[Preset, ...] = ()
-    """The presets of the documents, then the user's own presets, in display order."""
+    """Presets in display order: those of the documents, then the user's own."""
     listed: frozenset[str] = frozenset()
-    """Names of the presets that the command line also knows. Excludes presets that were opened only in this
-    lab.
-    """
+    """Names of the presets that the command line also knows, without those opened only in this lab."""
     problems: tuple[Problem, ...] = ()
-    """Preset files that could not be read."""
     own: dict[str, Own] = field(default_factory=dict)
 
     def load(self, found: Catalogue) -> None:
@@ -35,7 +32,9 @@ class Presets:
         return next((preset for preset in self.all if preset.name == name), None)
 
     def add(self, preset: Preset, own: Own | None = None) -> None:
-        """Add a preset; it replaces a preset with the same name. own: the user's code and its file."""
+        """Add a preset, replacing any preset with the same name. own: the user's code that the preset
+        measures.
+        """
         if own is not None:
             self.own[preset.name] = own
         others = [p for p in self.all if p.name != preset.name]
@@ -45,7 +44,7 @@ class Presets:
         return Settings.of(preset, self.own.get(preset.name))
 
     def usual(self, name: str, workload: str) -> Mapping[str, Value] | None:
-        """Return the default parameter values of that preset, else of the workload; None if both are
+        """Return the default parameter values of the named preset, else of the workload; None if both are
         unknown.
         """
         preset = self.find(name)
@@ -58,15 +57,12 @@ class Presets:
 
 
 def find_preset(words: str) -> Preset:
-    """Return the preset with that name, or the preset in the file at that path. Raises InputError."""
+    """Return the preset with this name, or the preset in the file at this path. Raises InputError."""
     return preset_of(words, resolve(words))
 
 
 def preset_of(words: str, subject: Subject) -> Preset:
-    """Return the preset that the words name. Raises InputError for any other subject.
-
-    words: as the user typed them.
-    """
+    """Return the preset that the user's words name. Raises InputError for any other subject."""
     match subject:
         case NamedPreset(name):
             return catalogue.load().find(name)
@@ -83,7 +79,7 @@ def _read(path: str) -> Preset:
 
 
 def claims_of(name: str) -> tuple[Claim, ...]:
-    """Return the claims of a preset, given its name; () if the preset no longer exists."""
+    """Return the claims of the preset with this name; () if the preset does not exist."""
     try:
         return catalogue.load().find(name).claims
     except InputError:

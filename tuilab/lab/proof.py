@@ -1,8 +1,7 @@
-"""Proves a finding: measures the same mistake with the document's op and shape, and shows how wrong the
-document's figure is.
+"""Proves a finding: measures the mistake with the document's op and shape, and compares the document's way of
+timing with the actual time.
 
-Measures a preset that was recognized in the document, with one of the lab's workloads. Never runs the
-document's code.
+Measures a preset that was recognized in the document. Never runs the document's code.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +33,7 @@ PATTERNS: dict[str, Pattern] = {
     "TL109": "start",
     "TL303": "host map",
 }
-# Workloads that show a pattern, best first; any other recognized workload comes after them.
+# Workloads that show a pattern, best first. Other recognized workloads rank after these.
 _BEST: dict[Pattern, tuple[str, ...]] = {
     "start": ("input_pipeline", "parsing"),
     "host map": ("training",),
@@ -51,10 +50,10 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
 # Largest parameter values to measure. Larger values would show nothing new and would take minutes.
 _MOST = {"images": 1_024, "ops": 1_000}
 ON_CPU = "Without a GPU, on the CPU:"
-"""Precedes figures that were measured on the CPU, although the document uses only a GPU."""
+"""Prefix of figures measured on the CPU, although the document's code runs only on a GPU."""
 MEASURED_WITH = "; measured with "
-"""Precedes the description of a measured work that is smaller than the document's."""
-# Phases of a call on a GPU that pass before the call returns, if nothing waits for its work.
+"""Prefix of the description of a workload that is smaller than the document's."""
+# Phases of a call on a GPU before the call returns, if the program does not wait for the result.
 _BEFORE_RETURN = ("python", "dispatch", "copy_in", "input_wait")
 # Maximum ratio of two times that are reported as equal.
 ALIKE = 1.05
@@ -62,10 +61,10 @@ ALIKE = 1.05
 
 @dataclass(frozen=True)
 class Proof:
-    """A finding, the pattern of its mistake, and a preset that shows this pattern (None if no preset does).
+    """A finding, the pattern of its mistake, and a preset that shows this pattern (None if there is none).
 
-    less: describes how the preset was made smaller than the document's code. calls: number of calls in the
-    document's figure, including the first call; None if unknown.
+    less: how the preset is smaller than the document's code. calls: number of calls that the document's
+    figure includes, first call included; None if unknown.
     """
 
     finding: Finding
@@ -76,23 +75,23 @@ class Proof:
 
 
 class Proven(msgspec.Struct, frozen=True, kw_only=True):
-    """The difference between a document's figure and the actual time on this machine."""
+    """A comparison of the document's way of timing with the actual time on this machine."""
 
     code: str
     line: int
-    """Line number in the document, starting at 1."""
     preset: str
-    """The measured preset; "" if nothing was measured."""
+    """Name of the measured preset; "" if nothing was measured."""
     said_s: float | None
-    """Seconds per call that code with this mistake would print; None if it prints no time."""
+    """Seconds per call that code with this mistake reports; None if it reports no time."""
     true_s: float | None
-    """Actual seconds per call; None if not measured."""
     factor: float | None
-    """The larger of `said_s` and `true_s`, divided by the smaller; None if either is unknown."""
+    """The larger of `said_s` and `true_s` divided by the smaller one; None if either is None."""
     factor_ci95: tuple[float, float] | None = None
-    """The 95% interval of `factor`; None if `said_s` contains a first call, which was made only once."""
+    """The 95% interval of `factor`; None if unknown, for example if `said_s` includes a first call, which
+    happens only once.
+    """
     compared: str = ""
-    """The two compared times in words, and the arm that was measured."""
+    """The two compared times in words, with the measured arm."""
     sentence: str
     run: str = ""
 
@@ -108,10 +107,10 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
 
 
 def _preset(presets: Sequence[Preset], finding: Finding, pattern: Pattern) -> tuple[Preset | None, str, int]:
-    """Return the recognized preset that shows the pattern and is closest to the finding in the document.
+    """Return the recognized preset that best shows the pattern, preferring code near the finding.
 
-    Also returns how the preset was made smaller than the document's code, and the number of steps per call in
-    the document.
+    Also returns how the preset is smaller than the document's code, and the number of steps per call in the
+    document.
     """
     best, line = _BEST.get(pattern, ()), finding.line
 
@@ -154,10 +153,11 @@ def _preset(presets: Sequence[Preset], finding: Finding, pattern: Pattern) -> tu
 async def prove(
     lab: "Lab", wanted: Sequence[Proof], budget: BudgetName, told: Callable[[Proven], None]
 ) -> list[Proven]:
-    """Measure each preset once, with the arms of all its findings; return a result for each finding. Raises
+    """Measure each preset once, with the arms of all its findings. Returns a result for each finding. Raises
     WorkerError.
 
-    told: called with each result. Without a GPU, measures on the CPU, even if the document uses only a GPU.
+    told: called with each result. On a machine without a GPU, measures on the CPU, even if the document's
+    code runs only on a GPU.
     """
     machines = await lab.ready() if wanted else {}
     gpu = any(machine.gpus for machine in machines.values())
@@ -188,7 +188,9 @@ async def prove(
 
 
 def _with_arms(preset: Preset, arms: Sequence[ArmSelection]) -> Preset:
-    """Return the preset with every mode and variant of the arms, so that one run measures all of them."""
+    """Return the preset with the modes and variants of all these arms, so that one run measures all of
+    them.
+    """
     modes = tuple(mode for mode in MODES if any(mode in each.modes for each in arms))
     variants = tuple(dict.fromkeys(variant for each in arms for variant in each.variants))
     return msgspec.structs.replace(
@@ -197,7 +199,9 @@ def _with_arms(preset: Preset, arms: Sequence[ArmSelection]) -> Preset:
 
 
 def on_cpu(preset: Preset) -> Preset:
-    """Return the preset with arms on the CPU; if all its arms are on a GPU, these become arms on the CPU."""
+    """Return the preset with arms on the CPU. A preset with arms only on GPUs gets arms on the CPU
+    instead.
+    """
     if "CPU" in preset.arms.devices:
         return preset
     return msgspec.structs.replace(preset, arms=msgspec.structs.replace(preset.arms, devices=("CPU",)))
@@ -218,8 +222,8 @@ def _unproven(proof: Proof, why: str) -> Proven:
 
 
 def proven(proof: Proof, result: RunResult) -> Proven:
-    """Return what a run proves about a finding. Uses the times on a GPU if the run has a GPU, else the times
-    on the CPU.
+    """Return the result of a run for a finding. Uses the times on a GPU if the run has any, else the times on
+    the CPU.
     """
     arms = [arm for arm in result.arms if arm.status == "ok" and arm.median_s]
     if not arms:
@@ -227,7 +231,7 @@ def proven(proof: Proof, result: RunResult) -> Proven:
         return _unproven(proof, f"nothing could be measured: {reasons[0] if reasons else result.status}")
     best = max(family(arm.device or "") == "GPU" for arm in arms)
     arms = [arm for arm in arms if (family(arm.device or "") == "GPU") is best]
-    if proof.preset is not None:  # the run may also have arms for other findings
+    if proof.preset is not None:  # the run may also contain arms for other findings
         own = proof.preset.arms
         arms = [a for a in arms if a.mode in own.modes and a.variant in ("", *own.variants)] or arms
     said, true, sentence, compared, interval = _SHOWN[proof.pattern](arms, proof.calls)
@@ -248,8 +252,8 @@ def proven(proof: Proof, result: RunResult) -> Proven:
 
 
 class Shown(NamedTuple):
-    """The figure of code with the mistake and the actual time, both in seconds, with sentence, comparison and
-    the interval of their ratio, as in `Proven`.
+    """Times of code with the mistake (`said`) and without it (`true`), in seconds. The other fields are as in
+    `Proven`: `interval` is `factor_ci95`.
     """
 
     said: float | None
@@ -262,7 +266,9 @@ class Shown(NamedTuple):
 def _interval(
     said: tuple[float, float] | None, true: tuple[float, float] | None
 ) -> tuple[float, float] | None:
-    """Return the widest interval of the larger time divided by the smaller, from the intervals of both."""
+    """Return the interval of the larger time divided by the smaller one, from the intervals of the two
+    times.
+    """
     if said is None or true is None or min(*said, *true) <= 0:
         return None
     low, high = said[0] / true[1], said[1] / true[0]
@@ -277,8 +283,8 @@ def _empty(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
 
 
 def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Return the seconds until a call returns: on a CPU after all of its work, on a GPU after the host's
-    part.
+    """Compare the time until a call returns with the time until its work is done. On a CPU, the two times are
+    equal.
     """
     arm = arms[0]
     true = arm.median_s or 0.0
@@ -319,9 +325,7 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
 
 
 def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
-    """Return the mean seconds per call of a figure that includes the first call, and the seconds of a later
-    call.
-    """
+    """Compare the mean time of `calls` calls, the first call included, with the time of a later call."""
     true, first = arm.median_s or 0.0, arm.first_call_s
     if not first:
         words = f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"
@@ -341,7 +345,7 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
 
 
 def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Compare a step whose input comes from a mapped function with a step that does this function's work
+    """Compare a step fed by a mapped function on the host with a step that does the function's work
     itself.
     """
     by_variant = {arm.variant: arm for arm in arms}

@@ -1,4 +1,4 @@
-"""Sends questions to the worker and receives the answers. Other modules request runs."""
+"""Sends questions to the worker and receives the answers. Requests for runs are sent elsewhere."""
 
 import asyncio
 import uuid
@@ -22,20 +22,21 @@ class Unanswered(WorkerError):
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
         self.detail = detail
-        """Traceback of the user's code; "" if there is none."""
 
 
 class RefusedInput(InputError):
-    """An InputError from the worker, with its message."""
+    """An InputError that the worker raised."""
 
     def __init__(self, message: str, lacking: tuple[str, ...] = (), suggested: tuple[str, ...] = ()) -> None:
         ValueError.__init__(self, message)
         self.lacking, self.suggested = lacking, suggested
-        """Arguments of the user's code whose shapes are missing, and shapes that it accepts, if known."""
+        """`lacking`: arguments of the user's code without a known shape. `suggested`: shapes that the code
+        accepts.
+        """
 
 
 class Questions:
-    """Sends questions to the worker through `send`. Every event must be passed to `receive`."""
+    """Sends questions to the worker through `send`. The owner must pass every event to `receive`."""
 
     def __init__(self, send: Callable[[Request], Awaitable[None]]) -> None:
         self._send = send
@@ -43,7 +44,7 @@ class Questions:
         self._heard: dict[str, Callable[[Progress], None]] = {}
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body], *, idle: bool = False) -> Body:
-        """Send a question and return its last answer. Waits while the worker is busy. Raises the errors of
+        """Send a question and return the last answer. Waits while the worker is busy. Raises the errors of
         `answers`.
         """
         answers = [each async for each in self.answers(kind, body, idle=idle)]
@@ -56,7 +57,7 @@ class Questions:
         """Send a question and yield each answer. Raises RefusedInput for an invalid question, and Unanswered
         for any other failure.
 
-        idle: the next request interrupts the question, which then raises RefusedInput.
+        idle: let the next request interrupt the question, which then raises RefusedInput.
         """
         raw = msgspec.Raw(msgspec.json.encode(body))
         request = Ask(id=uuid.uuid4().hex, kind=kind, body=raw, idle=idle)
@@ -100,7 +101,6 @@ class Questions:
         return event.declaration
 
     def receive(self, event: Event) -> None:
-        """Match an event to the pending questions."""
         if isinstance(event, Answer | Declared | Refused):
             waiting = self._open.get(event.request)
             if waiting is not None:

@@ -1,4 +1,4 @@
-"""Saves every run while it is measured. Reports a failure of the store once."""
+"""Saves every run while it is measured, and reports a failure to save."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,6 @@ LOOK_S = 2.0
 
 
 def shortened(place: str) -> str:
-    """Abbreviate the home folder in a path as `~`."""
     home = os.path.expanduser("~")
     return "~" + place.removeprefix(home) if place.startswith(home + os.sep) else place
 
@@ -39,7 +38,6 @@ class RunRecorder:
         say: Callable[[str], None],
         store: Store | None = None,
     ) -> None:
-        """say: called with messages for the user."""
         self.store = store or Store.open()
         self._recorder = Recorder(self.store)
         self._state, self._say = state, say
@@ -51,12 +49,12 @@ class RunRecorder:
         self._displaced: set[str] = set()
         self._messages: list[str] = []
         self.notices: list[str] = list(self.store.messages)
-        """Messages about the history that are shown at startup."""
+        """Messages about the history to show at startup."""
         self.spool = self._find_unattended()
-        """Folder in which workers save a run until it is in the history; "" if there is none."""
+        """Folder in which workers save a run until the history contains the run; "" if there is no folder."""
 
     def _find_unattended(self) -> str:
-        """Import runs that finished after their lab had ended; return the folder in which workers save such
+        """Import runs that finished after their lab had ended. Returns the folder in which workers save
         runs.
         """
         file = self.store.file or self.store.unwritable
@@ -88,9 +86,7 @@ class RunRecorder:
         return place
 
     def _collect(self, data: Path, place: str) -> spool.Found:
-        """Import runs that finished without a lab, with their answers, and record the runs that still
-        continue.
-        """
+        """Import runs that finished without a lab, and note the runs that still continue."""
         found = spool.collect_all(self.store, data)
         self._messages = [words for run in found.finished if (words := self._about(run))]
         files = {run: file for run in found.going_on if (file := spool.file_in(place, run))}
@@ -98,7 +94,7 @@ class RunRecorder:
         return found
 
     def _look_later(self, data: Path, place: str) -> None:
-        """Check for the end of background runs until none is left."""
+        """Check for the end of background runs regularly, until all have ended."""
         # A command has no event loop and does not wait for background runs.
         with contextlib.suppress(RuntimeError):
             if self._state.background and not self._closed:
@@ -113,8 +109,8 @@ class RunRecorder:
         self._look_later(data, place)
 
     def _about(self, run: str) -> str:
-        """Describe the outcome of a run that continued after its lab had ended; compute and save its
-        answer.
+        """Save the answer of a run that continued after its lab had ended. Returns a description of the
+        outcome.
         """
         from tuilab.lab.results import work_out_unattended
 
@@ -136,11 +132,13 @@ class RunRecorder:
             self._state.unkept = self.unkept
 
     def record(self, event: Event) -> None:
-        """Save an event of a run that the state does not follow, such as a run on a fleet."""
+        """Save an event. Unlike `receive`, also usable for a run that the state does not follow, such as a
+        run on a fleet.
+        """
         run = getattr(event, "run", "")
         if isinstance(event, RunStarted) and self.spool and run not in self._spooled:
             self._spooled.add(run)
-            # A local worker has created its file in this folder by now. A remote worker cannot use the
+            # A local worker has already created its file in this folder. A remote worker cannot use this
             # folder.
             if not file_of(self.spool, run).exists():
                 self._kept[run] = Spool(run, self.spool, finish=False, reader=os.getpid())
@@ -153,9 +151,9 @@ class RunRecorder:
         self._recorder.record(event)
 
     def alike(self, run: RunState) -> RunsAlike | None:
-        """Return the range of the medians of this run and earlier similar runs on this machine.
+        """Return the range of the medians of this run and of earlier similar runs on this machine.
 
-        Returns None if there is no similar run, for a sweep, and for the user's code, because it may change
+        Returns None if there is no similar run, for a sweep, and for the user's own code, which may change
         between runs.
         """
         line = brief(run)
@@ -183,12 +181,12 @@ class RunRecorder:
         return result
 
     def go_on(self, run: str) -> None:
-        """From now on, append events to a run that is already in the store. Raises sqlite3.Error."""
+        """Append further events to a run that is already in the store. Raises sqlite3.Error."""
         self._recorder.continue_run(run)
 
     @property
     def unkept(self) -> str:
-        """Why a run is not in the history, and the place of its data; "" if every run has been saved."""
+        """Why runs are not in the history, and where their data is; "" if every run is saved."""
         runs = self._recorder.pending if self._recorder.problem else [*self._displaced]
         if not runs:
             return ""
@@ -201,8 +199,8 @@ class RunRecorder:
         return f"not saved: {reason}; its data is in {shortened(place)}"
 
     def _look(self) -> None:
-        """Report once when the store stops or resumes accepting data. While it accepts no data, retry every
-        second.
+        """Report once that the store fails or works again. While the store fails, retry every `RETRY_S`
+        seconds.
         """
         recorder = self._recorder
         self._state.unkept = self.unkept
@@ -219,7 +217,7 @@ class RunRecorder:
         self._forget()
 
     def _forget(self) -> None:
-        """Delete the worker's file of a finished run, because the run is now in the history."""
+        """Delete the workers' files of the runs that are now in the history."""
         if self.store.file is None:
             return
         for run in [run for run in self._spooled if self._recorder.has_all(run)]:
@@ -235,7 +233,7 @@ class RunRecorder:
 
     @property
     def in_no_history(self) -> bool:
-        """True if the data of a run is only in memory, or in a file that has not been imported."""
+        """True if the data of a run is only in memory or in a file that was not imported."""
         return bool(self._recorder.pending or (self._displaced and self.store.file is None))
 
     def kept(self, run: str) -> bool:
@@ -243,19 +241,19 @@ class RunRecorder:
 
     @property
     def again(self) -> bool:
-        """True if the store's current file has appeared to be damaged before."""
+        """True if the store's current file has seemed damaged before."""
         return self._recorder.again
 
     def recreate(self) -> bool:
-        """Continue after apparent damage, with the same store if it is intact, else with a new store. Return
-        False if neither is possible.
+        """Continue after apparent damage: with the same file if it is intact, else with a new file. Returns
+        False on failure.
         """
         done = self._recorder.recreate()
         self._look()
         return done
 
     def close(self) -> str:
-        """Write pending data and close; return a message about data that could not be written."""
+        """Write pending data and close. Returns a message about data that could not be written."""
         if self._closed:
             return ""
         self._closed = True

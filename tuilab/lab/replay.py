@@ -1,4 +1,4 @@
-"""Plays recorded runs from the history or from a file at their original pace."""
+"""Replays recorded runs, from the history or from a file, at their original pace."""
 
 import asyncio
 import sqlite3
@@ -17,39 +17,37 @@ from tuilab.model.moments import when
 from tuilab.model.rounds import Rounds
 
 MOST = 200
-"""Maximum number of saved runs offered for a replay."""
+"""Maximum number of saved runs offered for replay."""
 RUN = "run:"
-"""Prefix of a saved run's id in place of a path."""
+"""Prefix of a saved run's id where a path could stand."""
 LONGEST_S = 0.25
-"""Maximum seconds between two events at normal speed. Longer pauses are shortened."""
+"""Maximum seconds between two events at normal speed; longer pauses are cut."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 READY_S = 0.02
-"""Seconds between checks of whether the screen is ready for the next events."""
+"""Interval at which `play` checks whether the screen is ready for the next events."""
 
 
 def label(started: RunStarted) -> str:
-    """Return the label, such as `replay · gpu-07 · 2026-01-05`."""
+    """Return a label such as `replay · gpu-07 · 2026-01-05`."""
     return f"replay · {started.machine.host} · {started.at[:10]}"
 
 
 class Replay:
     """A recorded run with player controls: pause, step, seek, speed.
 
-    A position is the number of rounds shown. At 0 the run is prepared; at `rounds` it has ended. Rounds stay
-    packed until they are shown, and a seek shows many at once.
+    The position is the number of rounds shown so far. At position 0 the run is prepared; at `rounds` it has
+    ended. Rounds are unpacked only when they are shown.
     """
 
     def __init__(self, parts: Iterable[Event | Piece], saved: bool = False) -> None:
-        """parts: consecutive parts of one run. saved: True if the run is in the history and can therefore be
-        continued.
-        """
+        """parts: the parts of one run, in order. saved: True if the history contains the run."""
         self._parts, self._saved = list(parts), saved
         started = self.started
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
-        # A step is one event. Each list contains the start of every part and the end of the last part: the
-        # first list in steps, the second in rounds.
+        # A step is one event. These lists hold the positions of the start of each part, and of the end of the
+        # last part: in steps and in rounds.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
         self._rounds = list(accumulate((_rounds(part) for part in self._parts), initial=0))
         self._at = 0
@@ -59,7 +57,6 @@ class Replay:
         self._turned = asyncio.Event()
         self.paused = False
         self.speed = 1.0
-        """Playback speed, as a multiple of the original speed."""
 
     @property
     def started(self) -> RunStarted | None:
@@ -85,21 +82,16 @@ class Replay:
 
     @property
     def continues(self) -> bool:
-        """True if the screen shows all of a saved run that had been stopped. The user can continue such a
-        run.
-        """
+        """True if the screen shows a stopped run completely. The user can continue such a run."""
         return self._at == self._steps[-1] and self.stopped
 
     @property
     def stopped(self) -> bool:
-        """True if the history contains the run, and the run had been stopped."""
+        """True if the run was stopped and the history contains the run."""
         ends = [part.status for part in self._parts if isinstance(part, Finished)]
         return self._saved and ends[-1:] == ["cancelled"]
 
     def _part(self, at: int) -> int:
-        """Return the index of the part that contains step `at`; after the last step, the index of the last
-        part.
-        """
         return min(bisect_right(self._steps, at), len(self._parts)) - 1
 
     async def play(
@@ -111,8 +103,8 @@ class Replay:
     ) -> None:
         """Replay events to `receive` at their recorded pace until cancelled.
 
-        rewind: clears the screen before a replay from an earlier position. ready: returns whether events may
-        be delivered now. take: receives many rounds at once if a seek skips them.
+        rewind: clears the screen before the replay jumps back. ready: returns True if the screen can receive
+        events now. take: receives the rounds of a whole part that a seek skips.
         """
         while True:
             while not ready():
@@ -143,8 +135,8 @@ class Replay:
         take: Callable[[Rounds], None] | None = None,
         goal: int = 0,
     ) -> bool:
-        """Deliver the next event, or all rounds of a part that ends before the goal; return True if rounds
-        were delivered.
+        """Deliver the next event, or all rounds of a part that ends before the goal. Returns True for a whole
+        part.
         """
         index = self._part(self._at)
         part, end = self._parts[index], self._steps[index + 1]
@@ -165,7 +157,7 @@ class Replay:
             self._elapsed_s = event.elapsed_s
         receive(event)
         if isinstance(part, Piece) and self._at - self._steps[index] == len(self._open[1]):
-            # An unreadable part has fewer steps than expected, because one log line replaces its rounds.
+            # An unreadable part has fewer steps than expected, because one log message replaces its rounds.
             self._at, self._goal = end, self._goal if self._goal is None else max(self._goal, end)
         return False
 
@@ -178,14 +170,16 @@ class Replay:
         return self._open[1][self._at - self._steps[index]]
 
     def _wait(self) -> float:
-        """Return the seconds until the next event; only rounds are paced."""
+        """Return the seconds until the next event is due. Only rounds are paced; all other events are due
+        immediately.
+        """
         event = self._next(self._part(self._at))
         if not isinstance(event, Round):
             return 0.0
         return min(LONGEST_S, max(0.0, event.elapsed_s - self._elapsed_s)) / self.speed
 
     def pause(self) -> None:
-        """Pause or continue. At the end, restart the replay."""
+        """Pause or continue; at the end of the run, start the replay again."""
         if self.over:
             self.seek(0)
             self.paused = False
@@ -194,12 +188,12 @@ class Replay:
         self._turned.set()
 
     def step(self, by: int) -> None:
-        """Pause, and move forward by that many rounds, or back if the number is negative."""
+        """Pause, and move by this number of rounds; a negative number moves back."""
         self.paused = True
         self.seek(self.round + by)
 
     def seek(self, round: int) -> None:
-        """Move to that round, clamped to the recorded rounds; the last round ends the run."""
+        """Move to a round, clipped to the recorded rounds. The last round shows the end of the run."""
         if round >= self.rounds:
             self._goal = self._steps[-1]
         elif round > 0:
@@ -209,12 +203,11 @@ class Replay:
                 within += sum(before < within for before, _ in part.lines)
             self._goal = self._steps[index] + within
         else:
-            # At position 0 the run is prepared: show everything before its first round.
             self._goal = self._steps[bisect_right(self._rounds, 0) - 1]
         self._turned.set()
 
     def faster(self, by: int) -> None:
-        """Select a higher or lower speed, `by` levels away."""
+        """Change the speed by this number of levels; a negative number lowers the speed."""
         at = SPEEDS.index(self.speed) + by
         self.speed = SPEEDS[min(len(SPEEDS) - 1, max(0, at))]
         self._turned.set()
@@ -229,7 +222,9 @@ def _steps(part: Event | Piece) -> int:
 
 
 def recorded(store: Store) -> list[Offer]:
-    """Return the latest saved runs, newest first. `load` accepts the key of each row."""
+    """Return the latest saved runs that have rounds, newest first. The key of each row is an argument for
+    `load`.
+    """
     try:
         lines = store.runs(limit=MOST)
     except sqlite3.Error:
@@ -250,7 +245,7 @@ def load(store: Store, name: str) -> Replay:
     if name.startswith(RUN):
         run = name.removeprefix(RUN)
     else:
-        # An in-memory store holds many rounds compactly.
+        # an in-memory store holds many rounds compactly
         store = Store.in_memory("a recording is played")
         run = next(iter(import_file(store, expanded(name))))
     try:

@@ -1,7 +1,7 @@
 """Provides the results of saved runs.
 
-A result is computed once and saved with its run. It is computed again if its inputs or the analysis code have
-changed.
+A result is computed once and saved with its run. It is computed again after a change of its inputs or of the
+analysis code.
 """
 
 import hashlib
@@ -27,33 +27,31 @@ from tuilab.report.formats import FORMATS
 from tuilab.version import HOME, __version__
 
 LARGEST = 8 * 2**20
-"""Maximum size of a saved result, in bytes. A result with very many placement rows is larger, so it is
-computed each time.
+"""Maximum size of a saved result, in bytes. Larger results (with very many placement rows) are computed each
+time.
 """
 
 _decoder = msgspec.json.Decoder(RunResult)
 DRAWN = ("html", "csv")
-"""Export formats that need the samples."""
+"""Export formats that need a run's samples, not only its result."""
 
 
 @cache
 def _analysis() -> str:
-    """Return a short hash of the source code that computes results."""
+    """Return a short hash that changes with the source code that computes results."""
     files = sorted([*(HOME / "analysis").glob("*.py"), HOME / "model" / "result.py"])
     seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return hashlib.sha256(repr((__version__, seen)).encode()).hexdigest()[:16]
 
 
 def _of(store: Store, run: str, claims: Sequence[Claim]) -> str:
-    """Return a key for everything that determines a result: the number of events, the claims, the analysis
-    code.
-    """
+    """Return a key for all inputs of a result: the number of events, the claims, and the analysis code."""
     told = hashlib.sha256(msgspec.json.encode(list(claims))).hexdigest()[:16]
     return f"{store.next_number(run)} {told} {_analysis()}"
 
 
 def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState, result: RunResult) -> None:
-    """Save a run's result and its machines' summaries, if the store is writable."""
+    """Save a run's result and its machines' summaries. Does nothing if the store is not writable."""
     try:
         data = msgspec.json.encode(result)
         if len(data) <= LARGEST:
@@ -78,10 +76,9 @@ def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
 def work_out_unattended(
     store: Store, run: str, claims_of: Callable[[str], Sequence[Claim]]
 ) -> RunLine | None:
-    """Compute the result of a run that continued without its lab, and tag the run `UNATTENDED` if it
-    finished.
+    """Compute the result of a run that continued without its lab. Tags a successful run with `UNATTENDED`.
 
-    Returns the run's entry in the list of runs; None if the run no longer exists.
+    Returns None if the run no longer exists.
     """
     line = store.line(run)
     if line is None:
@@ -117,9 +114,9 @@ def document_of(
     claims: Sequence[Claim],
     going: Callable[[], None] = lambda: None,
 ) -> Iterator[str]:
-    """Yield a saved run in a report format, in parts. Raises the errors of `result_of`.
+    """Yield the parts of a report on a saved run. Raises the errors of `result_of`.
 
-    going: called periodically; may raise to abort the export.
+    going: called regularly; may raise an error to stop the export.
     """
     state = store.state(run, going) if format in DRAWN else RunState()
     if format == "csv":
@@ -130,7 +127,7 @@ def document_of(
 
 
 def to_share(result: RunResult) -> RunResult:
-    """Return the result with the user's file named without its folders, for sharing."""
+    """Return the result with the name of the user's file but not its folders, for sharing."""
     file, opening = result.scenario.file, result.scenario.opening
     if not file:
         return result

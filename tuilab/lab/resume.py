@@ -24,15 +24,17 @@ from tuilab.model.subject import subject_of
 from tuilab.runner.turns import LEAST_PROCESSES
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
-"""Properties of a machine that must be unchanged, because figures from different machines cannot be
+"""Properties of a machine that must not have changed, because figures from different machines cannot be
 combined.
 """
 MOST_FURTHER = 20
-"""Maximum number of processes to add when a run is continued."""
+"""Maximum number of processes that a continued run adds."""
 
 
 def request(state: RunState) -> Measure:
-    """Return the request that completes a run. Raises InputError if the run is complete."""
+    """Return the request that completes or refines a run. Raises InputError if the run is already
+    complete.
+    """
     sure = confidence(state)
     if state.budget is not None and (more := further(state, sure.half_width, state.budget)) is not None:
         return more
@@ -51,8 +53,8 @@ def request(state: RunState) -> Measure:
     hosts = {state.arms[name].arm.host for name in lacking}
     if hosts.intersection(by_turns):
         hosts.update(by_turns)
-    # Include the host's other arms, and the arms of hosts that take turns with it, because their rounds are
-    # paired.
+    # Include the host's other arms, and those of hosts that take turns with this host, because their rounds
+    # are paired.
     arms = [arm.arm for arm in state.arms.values() if arm.arm.host in hosts and can_run(arm)]
     return Measure(
         id=state.run,
@@ -61,15 +63,15 @@ def request(state: RunState) -> Measure:
         budget=msgspec.structs.replace(state.budget, workers=1),
         sweep=msgspec.structs.replace(state.sweep, refine=False) if state.sweep else None,
         preset=state.preset,
-        # Use a fresh worker in the same run; its rounds are added to the existing rounds.
+        # a fresh worker adds its rounds to the existing run
         worker=max(1, state.workers),
         points=tuple(p for p in state.points if p.index in points) if state.sweep else (),
     )
 
 
 def stopped(state: RunState) -> Measure | None:
-    """Return the request that completes a stopped run on this machine; None if the run is complete or has no
-    data.
+    """Return the request that completes a stopped run on this machine. Returns None if the run is complete,
+    has no data, or used other hosts.
     """
     if not state.rounds or any(arm.arm.host or arm.arm.together for arm in state.arms.values()):
         return None
@@ -80,11 +82,11 @@ def stopped(state: RunState) -> Measure | None:
 
 
 def further(state: RunState, half_width: float | None, budget: Budget) -> Measure | None:
-    """Return the request that makes a finished run as precise as `budget` requires, by adding processes.
+    """Return the request that adds processes to a finished run, to reach the precision of `budget`.
 
     half_width: half of the run's widest interval, relative to its median. An interval needs at least six
-    processes, and narrows with the square root of their number. Returns None if the run is precise enough,
-    has no interval, or is a sweep, a fleet run or a run on another host.
+    processes, and its width falls with the square root of their number. Returns None if the run is precise
+    enough or has no interval, and for a sweep, a fleet run or another host.
     """
     arms = tuple(arm.arm for arm in state.arms.values() if can_run(arm))
     if state.status != "ok" or state.scenario is None or state.sweep is not None or state.where or not arms:
@@ -114,7 +116,7 @@ def further(state: RunState, half_width: float | None, budget: Budget) -> Measur
 
 
 def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> float:
-    """Estimate the duration of the request in seconds. import_s: seconds until a fresh process has imported
+    """Estimate the seconds that a request takes. import_s: seconds in which a fresh process imports
     TensorFlow.
     """
     budget, arms, more = request.budget, len(request.arms), request.budget.workers - request.worker
@@ -127,7 +129,7 @@ def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) ->
 
 
 def environments_of(state: RunState) -> tuple[Environment, ...]:
-    """Return a run's environments by host name. Raises InputError if an environment no longer exists."""
+    """Return the run's Python environments. Raises InputError if an environment no longer exists."""
     return tuple(
         environment_at(host, machine.environment, machine.settings, f"run's environment {host}".rstrip())
         for host, machine in state.machines.items()
@@ -138,11 +140,10 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
 def describe_rest(
     request: Measure, half_width: float | None, machine: Machine, import_s: float = IMPORT_S
 ) -> str:
-    """Describe the precision that continuing would achieve, and its cost, such as `± 2% in about 40 s`.
+    """Describe the precision and the cost of continuing a run, such as `± 2% in about 40 s`.
 
-    half_width: the current half-width of the run's widest interval, relative to its median. If the target
-    precision needs more processes than can be added at once, the result names the precision that they reach,
-    such as `about ± 10%`: an interval narrows with the square root of the number of processes.
+    half_width: half of the run's widest interval, relative to its median. If the request adds too few
+    processes for the target precision, the text gives the expected precision, such as `about ± 10%`.
     """
     how_long = rough(further_s(request, machine, import_s))
     reached = (half_width or 0.0) * math.sqrt(request.worker / request.budget.workers)
@@ -152,7 +153,7 @@ def describe_rest(
 
 
 def check_code(state: RunState) -> None:
-    """Raise InputError if the user's file is missing, or has changed since the run started."""
+    """Raise InputError if the user's file is missing or has changed since the run started."""
     file = state.scenario.file if state.scenario else ""
     if not file:
         return
@@ -161,7 +162,7 @@ def check_code(state: RunState) -> None:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:
         raise InputError("run's file", str(path), f"a readable file ({error.strerror})") from None
-    # The start time is stored with a resolution of one second.
+    # the start time is stored with a resolution of one second
     if changed >= datetime.fromisoformat(state.at) + timedelta(seconds=1):
         expected = "the same code as when the run began; start a new run instead"
         raise InputError("run's file", str(path), expected)

@@ -1,6 +1,4 @@
-"""Manages the machines' roofs (hardware limits): reads them from a run's events, saves them, and adds them to
-the next request.
-"""
+"""Manages the machines' roofs (hardware limits): learns them from events, and loads and saves them."""
 
 import contextlib
 from pathlib import Path
@@ -28,9 +26,7 @@ def known() -> tuple[Roofs, ...]:
 
 
 def keep(roofs: Roofs) -> Roofs:
-    """Merge new roofs with the best known roofs of that machine; save and return the result. Raises
-    OSError.
-    """
+    """Save the better of the new and the known roofs of a machine, and return them. Raises OSError."""
     return store.keep(roofs, better)
 
 
@@ -38,7 +34,7 @@ _of: dict[tuple[Path, str], Roofs | None] = {}
 
 
 def of(machine: Machine) -> Roofs | None:
-    """Return a machine's roofs; None if unknown. They are cached until new roofs are measured."""
+    """Return a machine's roofs; None if unknown. Cached until new roofs are measured."""
     key = store.folder(), machine.key
     if key not in _of:
         _of[key] = next((roofs for roofs in known() if roofs.machine == machine.key), None)
@@ -54,7 +50,7 @@ def learn(event: Event) -> None:
 
 
 def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
-    """Return the result with bounds for the named GPU; unchanged if `gpu` is ""."""
+    """Return the result with bounds for the GPU named `gpu`; unchanged if `gpu` is ""."""
     if not gpu:
         return result
     found = SHEETS[gpu]

@@ -1,4 +1,4 @@
-"""Defines the interface of a runner, as the lab uses it."""
+"""The interface through which the lab uses a runner."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -9,24 +9,24 @@ from tuilab.model.requests import Measure, Request
 
 
 class Runner(Protocol):
-    """Sends requests to the workers: a `MultiHostRunner`, or a scripted object in tests."""
+    """Sends requests to the workers. `MultiHostRunner` implements it; tests use scripted runners."""
 
     @property
     def machine(self) -> Machine | None:
-        """The worker's machine; None until the worker has reported it."""
+        """The machine of the worker; None until the worker has reported it."""
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """The machine of each host whose worker has been ready, by host name; "" is this machine."""
+        """The machines of all hosts whose worker has been ready, by host name; "" is this machine."""
 
     async def start(self) -> None:
-        """Start a worker. Does not wait."""
+        """Start the workers without waiting for them."""
 
     def add(self, host: str) -> object:
-        """Add a host. Its worker starts with the next `start`."""
+        """Add a host, whose worker starts at the next call of `start`."""
 
     async def send(self, request: Request) -> None:
-        """Send a request to the worker."""
+        """Send a request."""
 
     async def measure(self, request: Measure) -> None:
         """Queue a run."""

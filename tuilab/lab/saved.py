@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from tuilab.lab.offers import Offer
 
 StoreFactory = Callable[[], Store]
-"""Opens the history."""
 
 
 class SavedRuns:
     """Saves a lab's runs, and finds runs of earlier labs."""
 
     def __init__(self, state: LabState, say: Callable[[str], None], open_store: StoreFactory | None) -> None:
-        """say: called with messages for the user. open_store: opens a history in place of the real one."""
+        """say: called with messages for the user. open_store: opens the history; None for the user's own
+        history.
+        """
         self._state, self._say, self._open_store = state, say, open_store
         self._recorder: RunRecorder | None = None
         self._opened: Store | None = None
@@ -50,7 +51,7 @@ class SavedRuns:
         return History(self.store)
 
     def client(self) -> "HistoryClient":
-        """Return a history client for a page that must not block. The page closes the client."""
+        """Return a history client for a page that must not block. The page must close the client."""
         from tuilab.lab.history import HistoryClient
 
         return HistoryClient(self.store)
@@ -58,16 +59,16 @@ class SavedRuns:
     # Saving
 
     def record(self) -> RunRecorder:
-        """Start saving runs, and import runs that finished after their lab had ended."""
+        """Start to save runs, and import runs that finished after their lab had ended."""
         if self._recorder is None:
             self._recorder = RunRecorder(self._state, self._say, self.store)
             self._mark()
         return self._recorder
 
     def keep(self, finish: bool) -> Sequence[str]:
-        """Save runs while they are measured, even if this process is killed; return messages for the user.
+        """Save runs while they are measured, even if this process is killed. Returns messages for the user.
 
-        finish: True if workers finish an active run after the lab has ended.
+        finish: let workers finish an active run after the lab has ended.
         """
         recorder = self.record()
         self._state.spool, self._state.finish = recorder.spool, finish
@@ -79,13 +80,15 @@ class SavedRuns:
         self._mark(event)
 
     def extend(self, request: Measure) -> Measure:
-        """Return a request whose events are saved as a continuation of the same run."""
+        """Prepare the store for more events of a saved run. Returns the request with the place for these
+        events.
+        """
         self.record().go_on(request.id)
         return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
 
     def go_on(self, request: Measure) -> bool:
-        """From now on, save events with the run that the request continues; return False if that run is not
-        in the history.
+        """Save further events with the run that the request continues. Returns False if the history does not
+        contain that run.
         """
         if self._recorder is None:
             return True
@@ -98,8 +101,8 @@ class SavedRuns:
             return False
 
     def alike(self, event: Event) -> RunsAlike | None:
-        """If the event successfully ends the run on the screen, return the range of results from similar
-        saved runs.
+        """Return the range of results from similar saved runs if the event successfully ends the run on the
+        screen.
         """
         shown, recorder = self._state.shown, self._recorder
         over = isinstance(event, Finished) and event.status == "ok" and event.run == shown.run
@@ -111,8 +114,8 @@ class SavedRuns:
             self._recorder.conclude(shown, self._state.claims_of(shown.preset))
 
     def _mark(self, event: Event | None = None) -> None:
-        """Save the machine's verdict marks at the end of a run. Without an event, or when the worker is
-        ready, read the marks instead.
+        """Save the verdict marks of the machine at the end of a run. At the start of recording or of the
+        worker, load the marks instead.
         """
         file = self._recorder.store.file if self._recorder is not None else None
         machine, known = self._state.machine, self._state.verdicts
@@ -124,10 +127,10 @@ class SavedRuns:
             marks.keep(file.parent, machine.key, known)
 
     def set_aside(self, error: sqlite3.Error) -> str:
-        """Continue after an error that indicates a damaged history. Return a message for the user; "" if the
-        error has another cause or the recovery fails.
+        """Continue after an error that indicates a damaged history. An intact file stays in use, a damaged
+        one is renamed.
 
-        If a second read finds the file intact, it stays in use; otherwise it is renamed.
+        Returns a message for the user; "" if the error has another cause or the recovery fails.
         """
         if not is_damage(error) or self._recorder is None or not self._recorder.recreate():
             return ""
@@ -141,19 +144,18 @@ class SavedRuns:
     def unattended(self) -> bool:
         """True if the worker will finish and save the active run after the lab has ended."""
         state, scenario = self._state, self._state.shown.scenario
-        # A confined worker cannot write to the data folder.
+        # a confined worker cannot write to the data folder
         confined = scenario is not None and scope(scenario.file, scenario.opening)
         return bool(state.running and state.spool and state.finish and not confined)
 
     @property
     def in_no_history(self) -> bool:
-        """True if the data of a run is only in memory, or in a file that has not been imported."""
         return self._recorder is not None and self._recorder.in_no_history
 
     def farewell(self) -> str:
-        """Describe where the run on the screen is saved and how to reopen it; "" if there is no run.
+        """Describe where the run on the screen is saved and how to reopen it; "" if there is none.
 
-        Must be called after closing the lab, because closing stops an active run.
+        Call this method after closing the lab, because closing stops an active run.
         """
         shown, recorder = self._state.shown, self._recorder
         if recorder is None or not shown.rounds or self._state.replay or not recorder.kept(shown.run):
@@ -162,7 +164,7 @@ class SavedRuns:
         return f"saved as run {shown.run[:8]}; to {then} last"
 
     def close(self) -> str:
-        """Write pending data; return a message about data that could not be written, "" if there is none."""
+        """Write pending data. Returns a message about data that could not be written."""
         if self._recorder is not None:
             return self._recorder.close()
         if self._opened is not None:
@@ -175,20 +177,20 @@ class SavedRuns:
         return await run_in_daemon_thread(recorded, self.store)
 
     async def load(self, run: str) -> Replay:
-        """Load a recorded run, from the history (`run:ID`) or from a file. Raises InputError."""
+        """Load a recorded run from the history (`run:ID`) or from a file. Raises InputError."""
         return await run_in_daemon_thread(load, self.store, run)
 
     async def machines(self) -> "tuple[list[MachineLine], str]":
-        """Return all machines in the history by preset, and the reason why some are missing ("" if all are
-        present).
+        """Return the machines in the history for each preset, and the reason why some are missing ("" if all
+        are present).
         """
         from tuilab.lab.machines import load
 
         return await run_in_daemon_thread(load, self.store)
 
     async def load_pinned(self) -> bool:
-        """Read the pinned runs, to draw under runs of the same workload; return whether they have changed.
-        Raises sqlite3.Error.
+        """Read the pinned runs. Returns False if there were none before and are none now. Raises
+        sqlite3.Error.
         """
         from tuilab.lab.history import ghosts
 
@@ -202,7 +204,7 @@ class SavedRuns:
     def export_shown(self, key: str, folder: Path, picture: Callable[[], str]) -> Path:
         """Write the run on the screen to a new file in `folder`. Raises OSError and ValueError.
 
-        key: a key of `export.formats`. picture: returns an SVG of the screen.
+        key: a key of `formats` in `tuilab.lab.export`. picture: returns an SVG of the screen.
         """
         from tuilab.lab.export import write_shown
 

@@ -1,4 +1,4 @@
-"""The settings to measure: a preset with changes by the user."""
+"""The settings of a measurement: a preset with the user's changes."""
 
 import contextlib
 import uuid
@@ -46,13 +46,12 @@ def _shown(value: Value) -> str:
 class Own(NamedTuple):
     declaration: Declaration
     file: str
-    """`/path/to/file.py:name`, or a model's path."""
     opening: Opening = AS_IT_IS
-    """The model's inputs, and what its file is allowed to do."""
+    """Inputs of the model, and what loading its file may do."""
 
     @property
     def preset(self) -> Preset:
-        """The preset that measures this code with its default values."""
+        """The preset that measures this code with default values."""
         declared = self.declaration
         return Preset(
             title=declared.title or self.file, workload=declared.name, name=declared.name,
@@ -66,23 +65,23 @@ class Settings:
     declaration: Declaration
     values: Values
     arms: ArmSelection
-    """The selected arms. They do not depend on the machine's devices."""
+    """The selected arms, independent of the devices that a machine has."""
     file: str = ""
-    """Path of the user's code, `/path/to/file.py:name`; "" for a built-in workload."""
+    """Path of the user's code or model, such as `/path/to/file.py:name`; "" for a built-in workload."""
     hosts: tuple[str, ...] = ("",)
-    """The hosts to measure on; "" for this machine."""
+    """Names of the hosts that measure; "" is this machine."""
     opening: Opening = AS_IT_IS
-    """The model's inputs, and what its file is allowed to do."""
+    """Inputs of the model, and what loading its file may do."""
 
     @classmethod
     def of(cls, preset: Preset, own: Own | None = None) -> "Settings":
-        """Return the preset's original settings. own: the user's code or model."""
         declaration, file, opening = own or Own(find(preset.workload).declaration, "")
         values = check_values(declaration.parameters, declaration.constraints, preset.parameters)
         return cls(preset, declaration, values, preset.arms, file, opening=opening)
 
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
-        """Return these settings with the hosts of `other`. A user's file stays on this machine.
+        """Return these settings with the hosts of `other`. If they measure a user's file, they keep their
+        hosts unless all hosts of `other` are on this machine.
 
         own: the hosts that are Python environments on this machine.
         """
@@ -96,7 +95,7 @@ class Settings:
 
     @property
     def as_declared(self) -> "Settings":
-        """The preset's original settings, with the current options for opening the file."""
+        """The preset's original settings for the same file, opened in the same way."""
         return Settings.of(self.preset, Own(self.declaration, self.file, self.opening))
 
     @property
@@ -105,7 +104,7 @@ class Settings:
 
     @property
     def title(self) -> str:
-        """The preset's title with the current sizes, followed by `*` if anything was changed."""
+        """The preset's title with the current sizes. A title of changed settings ends with `*`."""
         if self.original:
             return self.preset.title
         title, before = self.preset.title, self.as_declared.values
@@ -120,8 +119,8 @@ class Settings:
 
     @property
     def moved(self) -> str:
-        """The differences from the preset, such as `samples 4,096 instead of 256 and other arms`; "" if there
-        are none.
+        """Differences from the preset, such as `samples 4,096 instead of 256 and other arms`; "" if there are
+        none.
         """
         before = self.as_declared
         out = [
@@ -133,14 +132,12 @@ class Settings:
         return listed([*out, *["other arms"] * (self.arms != before.arms)])
 
     def with_values(self, given: Mapping[str, Value]) -> "Settings":
-        """Return the settings with these parameter values. Raises the errors of `with_value`."""
+        """Return the settings with these parameter values. Raises InputError."""
         parameters, constraints = self.declaration.parameters, self.declaration.constraints
         return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
 
     def near(self, sizes: Mapping[str, Value]) -> "Settings":
-        """Return the settings with these sizes, each moved to the closest value that the limits and
-        constraints allow.
-        """
+        """Return the settings with these sizes, each moved to the closest allowed value."""
         found = self
         for parameter in self.declaration.parameters:
             size = sizes.get(parameter.name)
@@ -150,8 +147,8 @@ class Settings:
         return found
 
     def with_value(self, name: str, value: Value) -> "Settings":
-        """Return the settings with one parameter changed. Raises InputError if the value violates a limit or
-        a constraint.
+        """Return the settings with one parameter changed. Raises InputError if a limit or constraint forbids
+        the value.
         """
         values = self.with_values({name: value}).values
         arms = self.arms
@@ -160,7 +157,7 @@ class Settings:
         return replace(self, values=values, arms=arms)
 
     def with_arms(self, **changes: tuple[str, ...]) -> "Settings":
-        """Return the settings with other arms. Raises InputError if no arm would remain."""
+        """Return the settings with other arms. Raises InputError if no arms remain."""
         found = replace(self, arms=msgspec.structs.replace(self.arms, **changes))
         if changes and not found.arms_on(None):
             name, chosen = next(iter(changes.items()))
@@ -169,14 +166,14 @@ class Settings:
         return found
 
     def arms_on(self, machine: Machine | None) -> tuple[Arm, ...]:
-        """Return the arms to measure on a machine. Assumes that an unknown machine has only a CPU."""
+        """Return the arms to measure on a machine. An unknown machine is assumed to have only a CPU."""
         devices = [d.name for d in machine.devices] if machine and machine.devices else ["CPU:0"]
         return expand(self.arms, self.declaration, self.values, devices)
 
     def devices(self, machine: Machine | None, others: Mapping[str, Machine]) -> dict[str, list[str]]:
-        """Return the devices of each host, by host name; only a CPU if they are unknown.
+        """Return the devices of each host, by host name. An unknown host is assumed to have only a CPU.
 
-        others: the machines of the other hosts, by host name.
+        machine: this machine. others: machines of the other hosts, by host name.
         """
         machines = {host: others.get(host) if host else machine for host in self.hosts}
         return {
@@ -193,8 +190,8 @@ class Settings:
         cold: bool = False,
         id: str = "",
     ) -> Measure:
-        """Return the request that measures these settings on the given devices of each host. id: the run's
-        id; a new one by default.
+        """Return the request that measures these settings. devices: the devices of each host, by host name.
+        id: id of the run; "" for a new id.
         """
         return Measure(
             id=id or uuid.uuid4().hex,
@@ -209,9 +206,10 @@ class Settings:
     def at_stop(
         self, name: str, stop: Value, known: Sequence[str] = (), own: Collection[str] = ()
     ) -> "Settings":
-        """Return the settings with the named slider at the position `stop`. known, own: as in `at_device`.
+        """Return the settings with the slider `name` at `stop`. known, own: as in `at_device`.
 
-        Raises the errors of `with_value`, and InputError if the user's file would leave this machine.
+        Raises the errors of `with_value`, and InputError if another machine would have to measure the user's
+        file.
         """
         if name == "device":
             return self.at_device(str(stop), known, own)
@@ -222,10 +220,10 @@ class Settings:
         return self.with_value(name, stop)
 
     def at_device(self, stop: str, known: Sequence[str], own: Collection[str] = ()) -> "Settings":
-        """Return the settings with the device slider at `stop`. known: the other hosts. own: the hosts in
-        `known` that are Python environments on this machine.
+        """Return the settings with the device slider at `stop`. known: the other hosts. own: those of them
+        that are Python environments on this machine.
 
-        Raises InputError if the user's file would leave this machine.
+        Raises InputError if another machine would have to measure the user's file.
         """
         if stop in stops_of_hosts(known):
             hosts = hosts_at(stop, known)
@@ -236,14 +234,16 @@ class Settings:
 
 
 def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ...]:
-    """Return one arm per device and variant, with its input on the device, in graph mode if possible."""
+    """Return one arm per device and variant, in graph mode and with its input on the device if possible. An
+    arm on the CPU always comes first.
+    """
     every = settings.arms_on(machine)
     picked: dict[tuple[str, str], Arm] = {}
     for arm in sorted(every, key=lambda a: (a.mode != "graph", a.mode != "eager", a.input != "resident")):
         picked.setdefault((arm.device, arm.variant), arm)
     arms = sorted(picked.values(), key=lambda arm: (arm.device != "CPU:0", arm.device))
     if arms[0].device != "CPU:0":
-        # Without a GPU, the CPU must show the ops.
+        # without a GPU, the ops are shown on the CPU
         arms.insert(0, msgspec.structs.replace(arms[0], device="CPU:0", input="resident"))
     return tuple(arms)
 
@@ -251,8 +251,8 @@ def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ..
 def controls(
     settings: Settings, machine: Machine | None, known: Sequence[str] = (), crossover: Crossover | None = None
 ) -> tuple[Control, ...]:
-    """Return the sliders: one for each numeric parameter and each choice, and one each for dtype, variant and
-    device if there are several options.
+    """Return the sliders for numeric parameters and choices, and for dtype, variant and device if there are
+    several.
 
     known: the other hosts. crossover: the crossover along the workload's axis.
     """
@@ -279,13 +279,14 @@ def controls(
 
 
 def _choice(name: str, help: str, options: Sequence[str], present: str) -> Control:
-    """Return a slider for a choice. A current selection that equals no option becomes an extra stop."""
+    """Return a slider for a choice. If `present` is not among the options, it becomes an extra stop."""
     there = tuple(dict.fromkeys([*options, present]))
     return Control(Choice(name=name, help=help, default=there[0], options=there), present)
 
 
 def device_choice(settings: Settings, machine: Machine | None, known: Sequence[str] = ()) -> Control:
-    """Return the device slider. Its stops: CPU, each GPU, CPU with the first GPU, all devices, other hosts.
+    """Return the device slider. Its stops: CPU, each GPU, CPU with first GPU, all devices, and the stops of
+    other hosts.
 
     known: the other hosts.
     """
@@ -304,8 +305,8 @@ def devices_at(stop: str) -> tuple[str, ...]:
 
 
 def dtype_choice(settings: Settings) -> Control | None:
-    """Return the dtype slider, with `all` if the preset compares several dtypes; None if there is
-    no dtype.
+    """Return the dtype slider, with the stop `all` if the preset compares several dtypes; None without a
+    dtype.
     """
     declaration, compared = settings.declaration, settings.preset.arms.dtypes
     parameter = declaration.parameter(declaration.dtype) if declaration.dtype else None
@@ -318,8 +319,8 @@ def dtype_choice(settings: Settings) -> Control | None:
 
 
 def variant_choice(settings: Settings) -> Control | None:
-    """Return the variant slider, with a stop for each variant and one for all; None if there is only one
-    variant.
+    """Return the variant slider, with a stop for each variant and one for all variants; None if there is only
+    one variant.
     """
     names, chosen = [v.name for v in settings.declaration.variants], settings.arms.variants
     if len(names) < 2:
@@ -331,7 +332,7 @@ def variant_choice(settings: Settings) -> Control | None:
 @dataclass(frozen=True)
 class Switch:
     group: str
-    """The switch's group, in which at least one switch stays on; "" for a flag of the workload."""
+    """The group in which at least one switch stays on; "" for a flag of the workload."""
     key: str
     label: str
     on: bool
@@ -339,7 +340,7 @@ class Switch:
 
 
 def switches(settings: Settings) -> tuple[Switch, ...]:
-    """Return the switches for modes and input locations, followed by the workload's own flags."""
+    """Return the switches for modes and input locations, and for the workload's own flags."""
     declaration, arms = settings.declaration, settings.arms
     out = [Switch("mode", m, m, m in arms.modes, MODE_HELP[m]) for m in declaration.modes]
     places = [i for i in INPUTS if i in declaration.inputs]
@@ -364,7 +365,7 @@ INPUT_HELP: dict[Input, str] = {
 
 
 def flipped(settings: Settings, switch: Switch) -> Settings:
-    """Return the settings with that switch toggled. The last active switch of a group stays on."""
+    """Return the settings with the switch toggled. The last active switch of a group cannot be turned off."""
     if not switch.group:
         return settings.with_value(switch.key, not switch.on)
     name, order = (
@@ -378,7 +379,7 @@ def flipped(settings: Settings, switch: Switch) -> Settings:
 
 
 def default_sweep(settings: Settings) -> Sweep | None:
-    """Return the preset's sweep, or nine sizes along the workload's axis; None if it has no axis."""
+    """Return the preset's sweep, or nine sizes along the workload's axis; None without an axis."""
     try:
         return usual_sweep(settings.preset, settings.declaration)
     except InputError:
@@ -388,10 +389,11 @@ def default_sweep(settings: Settings) -> Sweep | None:
 def choose(
     preset: Preset, own: Own | None = None, given: Sequence[str] = (), **words: Sequence[str]
 ) -> Settings:
-    """Choose a preset with changes as typed: `choose(preset, given=["samples=64k"], devices=["CPU"])`.
+    """Return the settings for a preset with typed changes: `choose(preset, given=["samples=64k"],
+    devices=["CPU"])`.
 
-    own: the user's code or model. words: devices, modes, inputs, dtypes and variants to measure. If a change
-    fixes the parameter of the preset's own sweep, the sweep is removed. Raises InputError.
+    own: the user's code or model. words: devices, modes, inputs, dtypes and variants to measure. A change to
+    a parameter of the preset's sweep removes the sweep. Raises InputError.
     """
     arms = {key: tuple(value) for key, value in words.items() if value}
     settings = Settings.of(preset, own)
@@ -409,7 +411,7 @@ def choose(
 def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = True) -> Sweep:
     """Return the sweep along these axes (`samples=256:1M:x4`), or the default sweep.
 
-    refine: search around a crossover. Raises InputError.
+    refine: also measure sizes close to the crossover. Raises InputError.
     """
     if not axes:
         usual = usual_sweep(settings.preset, settings.declaration)
@@ -422,7 +424,7 @@ def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = Tr
 
 @contextlib.contextmanager
 def _as_typed() -> Iterator[None]:
-    """In an error, name the option as the user types it (`device`), not as a preset file names it
+    """In errors, name an option as the user types it (`device`) and not as a preset file names it
     (`arms.devices`).
     """
     try:

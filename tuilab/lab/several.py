@@ -1,4 +1,4 @@
-"""Shows several watched programs: programs on other machines, reached through ssh, or saved pages."""
+"""Shows several watched programs: programs on other machines (through ssh), or saved pages."""
 
 import contextlib
 import os
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 
 
 class FarProgram(ShownProgram):
-    """A program that runs in a terminal on another machine. That machine watches it and builds its page."""
+    """A program in a terminal on another machine. The other machine watches the program and builds its
+    page.
+    """
 
     def __init__(self, host: str, command: Sequence[str], options: WatchOptions) -> None:
         if not command:
@@ -59,7 +61,9 @@ class FarProgram(ShownProgram):
         self._over = threading.Event()
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start the program in a terminal of `size` (columns, rows). Raises InputError if ssh is missing."""
+        """Start the program in a terminal of `size` (columns, rows). Raises InputError if ssh is not
+        installed.
+        """
         from tuilab.runner.far import Far
 
         of = self.options
@@ -101,12 +105,11 @@ class FarProgram(ShownProgram):
 
     @property
     def catches(self) -> bool:
-        """False, because a captured function would be saved on the other machine."""
+        """False, because the captured function would be saved on the other machine."""
         return False
 
     @property
     def now(self) -> Page:
-        """The program's page, with the elapsed time."""
         lasted = time.time() - self._began if self.running else self.page.lasted_s
         return msgspec.structs.replace(self.page, lasted_s=lasted)
 
@@ -120,7 +123,6 @@ class FarProgram(ShownProgram):
         self._ask(Resize(columns, rows))
 
     def catch(self, number: int | None = None) -> str:
-        """Raise LookupError, because a captured function would be saved on the other machine."""
         raise LookupError(f"capture a step on the machine where it runs, with `tuilab watch` on {self.host}")
 
     def type(self, text: str) -> None:
@@ -138,7 +140,9 @@ class FarProgram(ShownProgram):
 
 
 class Several(ShownProgram):
-    """Several programs. The page shows the chosen program; the rows list the processes of all programs."""
+    """Several programs in one view. The page is that of the chosen program; the rows list the processes of
+    all programs.
+    """
 
     def __init__(self, programs: Sequence[ShownProgram]) -> None:
         self.programs, self.chosen = list(programs), 0
@@ -153,7 +157,7 @@ class Several(ShownProgram):
         self.changed()
 
     def _look(self) -> None:
-        """Update the page and all rows. If nothing changed, the page stays the same object."""
+        """Update the page and all rows. Without a change, `page` remains the same object."""
         pages = [self._one.page, *(program.page for program in self.programs)]
         if len(pages) != len(self._pages) or any(map(is_not, pages, self._pages)):
             self._pages, self.page = pages, self._with_all(pages[0])
@@ -183,16 +187,14 @@ class Several(ShownProgram):
 
     @property
     def catches(self) -> bool:
-        """True if a step of the chosen program can be captured from this screen."""
         return self._one.catches
 
     @property
     def rows(self) -> tuple[ProcessRow, ...]:
-        """The processes of all programs. A program without a process has a row of its own."""
+        """Processes of all programs. A program without a process also has a row."""
         return tuple(row for program in self.programs for row in _rows(program.page))
 
     def choose(self, index: int) -> None:
-        """Show the page of the process in row `index`."""
         for number, program in enumerate(self.programs):
             own = _rows(program.page)
             if index < len(own):
@@ -222,12 +224,10 @@ class Several(ShownProgram):
         return self._one.catch(number)
 
     def type(self, text: str) -> None:
-        """Write to the standard input of all programs."""
         for program in self.programs:
             program.type(text)
 
     def signal(self, number: int) -> None:
-        """Send a signal to all programs."""
         for program in self.programs:
             program.signal(number)
 
@@ -246,7 +246,7 @@ def join_pages(pages: Iterable[Page]) -> Together:
 
 
 def open_pages(words: Sequence[str]) -> Several:
-    """Open saved pages, given as history ids or `--json` files. Raises InputError."""
+    """Open saved pages from history ids or `--json` files. Raises InputError."""
     if not words:
         raise InputError("--open", "", "ids of `tuilab history programs`, or files written by --json")
     programs = list[ShownProgram]()
@@ -278,10 +278,10 @@ def start_on_hosts(
     size: tuple[int, int],
     lines: "Mapping[str, Lines]",
 ) -> dict[str, Live]:
-    """Start the same program on each host, in a terminal of `size` (columns, rows); return the programs by
+    """Start the same program on each host, in a terminal of `size` (columns, rows). Returns the programs by
     host.
 
-    lines: by host, the object that receives the program's output. Raises InputError.
+    lines: receives each program's output, by host. Raises InputError.
     """
     programs: dict[str, Live] = {
         host: Watching(command, options) if host == LOCAL else FarProgram(host, command, options)
@@ -294,18 +294,17 @@ def start_on_hosts(
 
 
 def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str, Lines]":
-    """Return, by host, an object that passes the program's output to `write`. With several hosts, each line
-    starts with the host's name.
+    """Return, for each host, an object that passes the program's output to `write`. With several hosts, each
+    line of output starts with the host's name.
     """
     names = list(dict.fromkeys(hosts))
     return {host: Lines(f"{host}: ".encode() if len(names) > 1 else b"", write) for host in names}
 
 
 def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
-    """Forward input and signals until all programs have ended.
+    """Forward input and signals until all programs have ended. Call only from the main thread.
 
-    Returns the first exit code that is not 0, or 1 for a lost connection. Must be called from the main
-    thread.
+    Returns the first exit code that is not 0. A lost connection counts as exit code 1.
     """
 
     def signalled(number: int, frame: object) -> None:
@@ -316,7 +315,7 @@ def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
         signal.signal(number, signalled)
     threading.Thread(target=_type_into, args=(list(programs.values()),), daemon=True).start()
     for host, program in programs.items():
-        while not program.wait(WAIT_S):  # without a timeout, the wait would block signals
+        while not program.wait(WAIT_S):  # a wait without a timeout would block signals
             pass
         lines[host].end()
     codes = [1 if program.exit_code is None else program.exit_code for program in programs.values()]
@@ -328,7 +327,7 @@ WAIT_S = 0.5
 
 
 class Lines:
-    """Adds a prefix to each line of a program's output. An empty prefix leaves the output unchanged."""
+    """Adds a prefix to each line of a program's output."""
 
     def __init__(self, before: bytes, write: Callable[[bytes], None]) -> None:
         self._before, self._write, self._rest = before, write, b""
@@ -344,13 +343,13 @@ class Lines:
             )
 
     def end(self) -> None:
-        """Write the last part of the output if it does not end with a newline."""
+        """Write an unfinished last line."""
         if self._rest:
             self.add(b"\n")
 
 
 def _type_into(programs: Sequence[Live]) -> None:
-    """Forward this process's standard input, and its end, to each program."""
+    """Forward this process's standard input to each program, also its end."""
     while True:
         try:
             data = os.read(0, 4_096)
@@ -363,11 +362,11 @@ def _type_into(programs: Sequence[Live]) -> None:
 
 
 def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], folder: str) -> int:
-    """Watch a program for a lab on another machine: send messages to standard output, and read requests from
-    standard input.
+    """Watch a program for a lab on another machine. Writes messages to standard output, and reads requests
+    from standard input.
 
-    folder: the working folder, if it exists. Ends with the program; if the connection to the lab is lost, the
-    program gets SIGHUP.
+    folder: working folder of the program, if it exists here. Returns when the program ends. If the connection
+    to the lab is lost, the program gets SIGHUP.
     """
     with contextlib.suppress(OSError):
         os.chdir(folder)

@@ -1,4 +1,4 @@
-"""Defines the interface through which a screen uses a watched program on any machine."""
+"""The interface through which a screen uses a watched program, on this or another machine."""
 
 from collections.abc import Callable
 
@@ -7,17 +7,16 @@ from tuilab.report.program import page_text
 
 
 class ShownProgram:
-    """The data of a watched program for a screen, and the requests that the screen can make.
+    """A watched program as a screen sees it: its data, and the requests that the screen can make.
 
-    A program that has ended still has a page, but ignores requests. changed, caught, wrote: callbacks that
-    are called from a thread: after a change, after a capture succeeded or failed, and with the program's
-    output.
+    A program that has ended has a page but ignores requests. Three callbacks run in another thread: changed
+    (after a change), caught (after a capture has succeeded or failed) and wrote (with the program's output).
     """
 
     def __init__(self, page: Page) -> None:
         self.page = page
         self.steps: dict[int, float] = {}
-        """Durations of the latest steps in seconds, by step number."""
+        """Durations of the latest steps, in seconds by step number."""
         self.changed: Callable[[], None] = lambda: None
         self.caught: Callable[[Caught], None] = lambda told: None
         self.wrote: Callable[[bytes], None] = lambda data: None
@@ -28,12 +27,12 @@ class ShownProgram:
 
     @property
     def catches(self) -> bool:
-        """True if a step of the program can be captured from this screen."""
+        """True if this screen can capture a step of the program."""
         return self.running
 
     @property
     def now(self) -> Page:
-        """The program's page, with the elapsed time."""
+        """The page, with the time that the program has run so far."""
         return self.page
 
     @property
@@ -42,11 +41,10 @@ class ShownProgram:
 
     @property
     def said(self) -> str:
-        """The page as text."""
         return page_text(self.page)
 
     def choose(self, index: int) -> None:
-        """Show the page of the process in that row."""
+        """Show the page of the process in the row `index`."""
 
     def output(self, lines: int) -> list[str]:
         """Return the program's last output lines as its terminal shows them."""
@@ -56,20 +54,22 @@ class ShownProgram:
         """Set the size of the program's terminal."""
 
     def catch(self, number: int | None = None) -> str:
-        """Capture a function into a folder at its next call; return the function's name.
+        """Save a function and its inputs to a folder at the function's next call. Returns the function's
+        name.
 
-        number: the number of a tf.function; None for the step. `caught` receives the outcome. Raises
-        LookupError if there is no such function or no observer, OSError if the disk is full.
+        number: number of the tf.function; None for the function of a training step. `caught` receives the
+        outcome. Raises LookupError without such a function or without an observer, and OSError if the disk is
+        full.
         """
         raise LookupError("the program has ended")
 
     @property
     def python(self) -> str:
-        """The path of the Python that measures the program's step; "" for the lab's own."""
+        """Path of the Python interpreter for measuring the program's step; "" for the lab's own."""
         return ""
 
     def note_trial(self, finding: Bottleneck, tried: Tried) -> Tried:
-        """Add the trial of a finding's change to the page; return the trial with its gain for the whole
+        """Add the trial of a finding's change to the page. Returns the trial with its gain for the whole
         program.
         """
         return tried

@@ -1,4 +1,4 @@
-"""Computes the allowed values and stops of a parameter's slider, and the reasons for its limits."""
+"""Computes the allowed values and the stops of a parameter's slider."""
 
 import math
 from bisect import bisect_left
@@ -18,26 +18,25 @@ from tuilab.model.parameters import (
 from tuilab.report.axes import Limits, place, unplace
 
 Slidable = Integer | LogInteger | Choice
-"""Parameters with a slider. A boolean parameter has a switch instead."""
+"""Parameters with a slider. (Booleans have a switch.)"""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The range of values that the other parameters allow for a slider, with the reason for each limit."""
+    """The values that the other parameters allow for a slider, and the reasons for these limits."""
 
     low: int = 0
     high: int = 0
     multiple: int = 1
-    """The value must be a multiple of this number."""
+    """The value must be a multiple of `multiple`."""
     below: str = ""
-    """Why the value cannot be below `low`."""
+    """Reason for the limit `low`."""
     above: str = ""
-    """Why the value cannot be above `high`."""
+    """Reason for the limit `high`."""
     between: str = ""
-    """Why the value must be a multiple of `multiple`."""
+    """Reason for `multiple`."""
 
     def why_not(self, value: Value) -> str:
-        """Explain why `value` is not allowed; "" if it is allowed."""
         if isinstance(value, str):
             return ""
         if value < self.low:
@@ -47,13 +46,13 @@ class Reach:
         return self.between if value % self.multiple else ""
 
     def spans(self, value: Value) -> bool:
-        """Return True if a value is within the limits, even if it is not a multiple of `multiple`; always
-        True for a choice.
+        """Return True if a value is between the limits, whether or not it is an allowed multiple. True for
+        every choice.
         """
         return isinstance(value, str) or self.low <= value <= self.high
 
     def held(self, value: Value, direction: int) -> Value:
-        """Return the nearest allowed number, rounded to a multiple in `direction`. Return a choice
+        """Return the nearest allowed number, preferring a multiple in `direction` (1 or -1). Returns a choice
         unchanged.
         """
         if isinstance(value, str):
@@ -66,7 +65,7 @@ class Reach:
 def reach(
     parameter: Slidable, constraints: Sequence[Constraint] = (), values: Mapping[str, Value] | None = None
 ) -> Reach:
-    """Return the range that the constraints allow for a parameter. They do not restrict a `Choice`."""
+    """Return the range that the constraints allow for a parameter. A `Choice` is never restricted."""
     if isinstance(parameter, Choice):
         return Reach()
     values = values or {}
@@ -96,20 +95,19 @@ class Control:
     parameter: Slidable
     value: Value
     reach: Reach = Reach()
-    """The range that the other parameters allow. They do not restrict a `Choice`."""
+    """The range that the other parameters allow. Ignored for a `Choice`."""
     marks: tuple[Value, ...] = ()
-    """Values that the preset's document uses."""
     note: str = ""
     """A remark on the value, such as the memory that it needs."""
     crossover: float | None = None
     """Value at which one arm overtakes another; None if unknown."""
     band: tuple[float, float] | None = None
-    """The crossover's 95% interval."""
+    """95% interval of the crossover."""
 
 
 def stops(parameter: Slidable) -> list[Value]:
-    """Return the stops for the arrow keys: every choice; or powers of two, steps of 1, 2 and 5, or equal
-    steps. Both ends of the range are stops.
+    """Return the stops for the arrow keys: all choices; or powers of two; or numbers in steps of 1, 2 and 5;
+    or equally spaced values. Both ends of the range are stops.
     """
     if isinstance(parameter, Choice):
         return list(parameter.options)
@@ -118,12 +116,12 @@ def stops(parameter: Slidable) -> list[Value]:
         return sorted({low, high, *(n for n in _rounds_of(parameter) if low < n < high)})
     steps = (high - low) // parameter.step
     every = next(n for n in _round_numbers(steps) if n >= steps / 40)
-    # Values are `low` plus whole steps, so the last one may be less than `high`.
+    # values are `low` plus whole steps, so the last value may be less than `high`
     return [low + parameter.step * n for n in sorted({*range(0, steps + 1, every), steps})]
 
 
 def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
-    """Yield powers of two, or 1, 2, 5, 10 …, up to the first one above `most`."""
+    """Yield powers of two, or 1, 2, 5, 10 …, up to the first number above `most`."""
     power = 1
     while True:
         for factor in (1,) if binary else (1, 2, 5):
@@ -134,15 +132,13 @@ def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
 
 
 def _rounds_of(parameter: LogInteger) -> list[int]:
-    """Return the parameter's powers of two or round numbers; if only multiples of a number are allowed,
-    return multiples.
-    """
+    """Return the parameter's powers of two or round numbers, multiplied by `multiple`."""
     of = parameter.multiple
     return [of * n for n in _round_numbers(parameter.high // of, parameter.binary)]
 
 
 def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1) -> Value:
-    """Return the stop that is `times` stops above (direction 1) or below (-1) `value`, or the last stop in
+    """Return the stop `times` stops above (direction 1) or below (direction -1) `value`, or the last stop in
     that direction.
     """
     there = stops(parameter)
@@ -154,7 +150,9 @@ def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1)
 
 
 def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
-    """Return `value` moved by a fine step: 1/16 of an octave (1/10 of a decade), one step, or one choice."""
+    """Return `value` moved by a fine step: 1/16 of an octave or 1/10 of a decade on a logarithmic scale, else
+    one step or one choice.
+    """
     if isinstance(parameter, Choice):
         return next_stop(parameter, value, direction)
     moved = value = int(value)
@@ -162,7 +160,7 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
         moved += direction * parameter.step
     else:
         base = 2 if parameter.binary else 10
-        # When moving down from a power of two or ten, use the step of the octave or decade below.
+        # below a power of two or ten, use the step of the octave or decade below
         size = base ** math.floor(math.log(max(1, value - (direction < 0)), base) + 1e-9)
         step = max(1, size // (16 if parameter.binary else 10))
         step = -(-step // parameter.multiple) * parameter.multiple
@@ -171,8 +169,8 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
 
 
 def next_mark(parameter: Slidable, marks: Sequence[Value], value: Value, direction: int) -> Value | None:
-    """Return the next of `marks` above (direction 1) or below (-1) `value`, wrapping around; None if there
-    are no marks.
+    """Return the next mark above (direction 1) or below (direction -1) `value`, wrapping around; None without
+    marks.
     """
     here = fraction(parameter, value)
     ordered = sorted(set(marks), key=lambda mark: fraction(parameter, mark))[::direction]
@@ -181,7 +179,7 @@ def next_mark(parameter: Slidable, marks: Sequence[Value], value: Value, directi
 
 
 def fraction(parameter: Slidable, value: Value | float) -> float:
-    """Return the position of `value` on the track, from 0 to 1."""
+    """Return the position of `value` on the slider's track, from 0 to 1."""
     if isinstance(parameter, Choice):
         return parameter.options.index(str(value)) / max(1, len(parameter.options) - 1)
     ends, log = _scale(parameter)
@@ -189,22 +187,20 @@ def fraction(parameter: Slidable, value: Value | float) -> float:
 
 
 def _scale(parameter: Integer | LogInteger) -> tuple[Limits, bool]:
-    """Return the limits of the track, and whether its scale is logarithmic."""
+    """Return the limits of the track, and True if the scale is logarithmic."""
     log = isinstance(parameter, LogInteger)
     low = max(parameter.low, 1) if log else parameter.low
     return (low, max(parameter.high, low + 1)), log
 
 
 def cell_of(parameter: Slidable, value: Value | float, cells: int) -> int:
-    """Return the cell that shows `value` on a track with `cells` cells."""
-    # Round half up, not half to even, so that a larger value never gets a lower cell.
+    # round half up (not half to even), so that a larger value never gets a lower cell
     return min(cells - 1, math.floor(fraction(parameter, value) * (cells - 1) + 0.5))
 
 
 def value_at(parameter: Slidable, cell: int, cells: int, marks: Sequence[Value] = ()) -> Value:
-    """Return the value for a click on a cell: a mark in that cell, else the roundest number in it.
-
-    If the cell contains no whole number, returns the nearest whole number.
+    """Return the value for a click on a cell: a mark in that cell, else the roundest number in that cell,
+    else the nearest whole number.
     """
     there = stops(parameter)
     if cell <= 0 or cell >= cells - 1:

@@ -1,4 +1,4 @@
-"""The lab's current state: presets, settings, worker, runs. Screens draw it."""
+"""The lab's state, which the screens show: presets, settings, worker, runs."""
 
 import contextlib
 import time
@@ -47,24 +47,24 @@ from tuilab.runner.turns import budget_of
 
 MOST_UNDO = 200
 SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
-"""The budget of a run that a resting slider starts. It is short, because the worker is warm and the user is
-waiting.
+"""Budget of a run started by a resting slider. It is short, because the user is waiting and the worker is
+warm.
 """
 MOST_LOG = 100_000
 LONG_S = 2.0
-"""Seconds after which the screen shows how long the user has been waiting."""
+"""Duration of a wait, in seconds, from which the screen shows the elapsed time."""
 LONG = 50_000
-"""A run with more samples than this number is summarized in a thread."""
+"""Number of samples above which a run is summarized in a thread."""
 
 
 @dataclass(frozen=True)
 class Stage:
     what: tuple[object, ...] = ()
-    """Identifies the activity: equal for two events of the same activity."""
+    """Identifies the activity. Two events of the same activity have equal values."""
     since: float = 0.0
 
     def then(self, state: RunState, now: float) -> "Stage":
-        """Return the stage after an event; the same object if the activity is unchanged."""
+        """Return the stage after an event: this object if the activity has not changed."""
         what = _what(state)
         return self if what == self.what else Stage(what, now)
 
@@ -73,15 +73,15 @@ def _what(state: RunState) -> tuple[object, ...]:
     progress = state.progress
     if progress is None:
         return state.run, state.status, state.rounds
-    # A stage that counts seconds is redrawn as they advance. A stage that counts items is redrawn only when
-    # the stage changes.
+    # A stage that counts seconds is redrawn when the count changes; a stage that counts items, only when it
+    # ends.
     moved = progress.done if progress.unit == "s" else None
     return state.run, progress.stage, progress.arm, moved
 
 
 @dataclass(frozen=True)
 class Place:
-    """The user's settings and run, to restore after other presets have been measured."""
+    """The user's settings and run, to return to after measuring other presets."""
 
     settings: Settings | None
     past: tuple[Settings, ...]
@@ -92,59 +92,61 @@ class Place:
 @dataclass
 class LabState:
     clock: Callable[[], float] = time.monotonic
-    """Returns monotonic seconds. Every `since` and `_at` of the lab is a time of this clock."""
+    """Monotonic clock in seconds, for every `since` and `_at` of the lab."""
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     presets: Presets = field(default_factory=Presets)
     spool: str = ""
-    """Folder in which a worker saves a run until it is in the history; "" if there is none."""
+    """Folder in which a worker saves a run until the history contains the run; "" if there is no folder."""
     background: dict[str, str] = field(default_factory=dict)
-    """Runs that continue without their lab: the file with the events so far, by run id."""
+    """Runs that continue without their lab: the file with a run's events, by run id."""
     from_background: str = ""
-    """The preset of the last run that finished in the background; "" once this lab has started a run."""
+    """Preset of the last run that finished in the background; "" once this lab has started a run."""
     unkept: str = ""
-    """Why a run is not in the history, and the place of its data; "" if every run has been saved."""
+    """Why runs are not in the history, and where their data is; "" if every run is saved."""
     finish: bool = True
     """Whether the worker finishes an active run after the lab has ended."""
     paced: bool = False
-    """True if a screen shows the run. The worker then waits for the screen to paint after each report."""
+    """True if a screen shows the run. After each report, the worker then waits until the screen has painted.
+    """
     settings: Settings | None = None
-    """The settings that the next run measures; None before a preset is chosen."""
+    """Settings of the next run; None until a preset is chosen."""
     past: list[Settings] = field(default_factory=list)
-    """Settings for undo, latest last."""
+    """Earlier settings for undo, latest last."""
     future: list[Settings] = field(default_factory=list)
-    """Settings for redo, latest last."""
+    """Undone settings for redo, latest last."""
     budget: BudgetName = "quick"
     worker: Worker = field(default_factory=Worker)
     import_s: float = IMPORT_S
-    """Seconds until a fresh worker has imported TensorFlow, as measured for the last worker, or a typical
+    """Time in seconds in which a fresh worker imports TensorFlow: measured for the last worker, or a typical
     value.
     """
     machine: Machine | None = None
-    """This machine; None until its worker is ready."""
     hosts: Hosts = field(default_factory=Hosts)
     shown: RunState = field(default_factory=RunState)
     stage: Stage = field(default_factory=Stage)
     sized: Stage = field(default_factory=Stage)
-    """The size that a sweep is measuring, and the time at which its measurement began."""
+    """The size that a sweep is measuring, and the start time of its measurement."""
     asked: str = ""
-    """Id of a requested run that has not ended; "" if there is none."""
+    """Id of the requested run that has not ended; "" if there is none."""
     asked_at: float = 0.0
-    """Time at which the run `asked` was requested, on the state's clock."""
+    """Time of the request for `asked`."""
     wanted: Wanted | None = None
     ghosts: Ghosts = field(default_factory=Ghosts)
     verdicts: dict[str, VerdictWord] = field(default_factory=dict)
-    """Verdicts on the claims of presets that were measured with their original settings."""
+    """Verdicts on the presets' claims, by preset name. Only runs with a preset's original settings count."""
     log: list[Log] = field(default_factory=list)
     guessing: bool = False
-    """True while the demo asks for a guess: verdicts are hidden until it reveals the result."""
+    """True while the demo asks for a guess. Verdicts are hidden until the demo reveals the result."""
     replay: str = ""
-    """The label of the replay on the screen; "" for a live run."""
+    """Label of the replay on the screen; "" for a live run."""
     replay_continues: bool = False
-    """True if the replay has shown all of a saved run that had been stopped. Such a run can be continued."""
+    """True if the replay has shown all of a stopped run that the history contains. The user can continue such
+    a run.
+    """
     beside: bool = False
-    """True if a screen needs `sum_up` to run in a thread while the run on the screen is `long`."""
+    """True if a screen calls `sum_up` in a thread for a run that is `long`."""
     summing: bool = False
-    """True while `sum_up` runs in a thread. No event may be applied during this time."""
+    """True while `sum_up` runs in a thread. Meanwhile, no event may be applied."""
     _pending: dict[str, RunState] = field(default_factory=dict)
     _results: dict[tuple[str, int], RunResult | None] = field(default_factory=dict)
 
@@ -156,7 +158,7 @@ class LabState:
         self.change(settings.where(self.settings, self.hosts.environments))
 
     def change(self, settings: Settings, *, remember: bool = True) -> bool:
-        """Apply new settings and save the old ones for undo; return False if nothing differs."""
+        """Apply new settings and save the old ones for undo. Returns False if the settings are the same."""
         if settings == self.settings:
             return False
         if self.settings is not None and remember:
@@ -180,12 +182,10 @@ class LabState:
 
     @property
     def cost(self) -> str:
-        """Return the budget and estimated duration of a run with these settings, such as `quick,
-        about 9 s`.
-        """
+        """Budget and estimated duration of a run with these settings, such as `quick, about 9 s`."""
         budget, settings = BUDGET[self.budget], self.settings
         asked = settings.arms_on(self.machine) if settings else ()
-        # Arms of a device that the machine lacks end at once, so they cost nothing.
+        # an arm on a device that the machine lacks ends immediately, so it costs nothing
         here_too = {device.name for device in self.machine.devices} if self.machine else set()
         arms = max(1, sum(not here_too or arm.device in here_too for arm in asked))
         sweeps = settings is not None and settings.preset.sweep is not None
@@ -206,11 +206,11 @@ class LabState:
 
     @property
     def in_processes(self) -> bool:
-        """True if the current settings are being measured in several processes, one after another."""
+        """True while the current settings are measured in several processes, one after another."""
         shown, settings = self.shown, self.settings
         if self.replay or settings is None or not self.asked or self.asked != shown.run:
             return False
-        if shown.status is not None:  # a resumed run whose next process has not started yet
+        if shown.status is not None:  # a resumed run, before its next process starts
             return True
         budget, same = shown.budget, settings.scenario == shown.scenario and shown.sweep is None
         if budget is None or not same or settings.preset.name != shown.preset:
@@ -219,7 +219,7 @@ class LabState:
 
     @property
     def waiting(self) -> bool:
-        """True if the current activity sends no progress, so that the screen can show only the elapsed
+        """True if the current activity reports no progress. The screen then shows only the elapsed
         seconds.
         """
         if self.replay:
@@ -230,8 +230,8 @@ class LabState:
 
     @property
     def held_s(self) -> float:
-        """Return the seconds that the run on the screen has spent in its current activity; 0 before `LONG_S`
-        seconds have passed, and during a replay.
+        """Seconds that the run on the screen has spent in its current activity; 0 during the first `LONG_S`
+        seconds, and during a replay.
         """
         held = self.clock() - self.stage.since
         return held if self.shown.running and not self.replay and held >= LONG_S else 0.0
@@ -244,7 +244,7 @@ class LabState:
         slid: bool = False,
         cold: bool = False,
     ) -> Measure:
-        """Return the request for the current settings. A preset must have been chosen.
+        """Return the request for the current settings. Requires a chosen preset.
 
         slid: True if a slider that came to rest requested the run.
         """
@@ -263,10 +263,10 @@ class LabState:
         return request
 
     def further(self, budget: BudgetName | None = None) -> Measure | None:
-        """Return the request that completes the stopped run on the screen, or makes it as precise as the
-        budget requires.
+        """Return the request that completes the stopped run on the screen, or adds processes to a finished
+        run that misses the budget's precision.
 
-        Returns None if nothing is missing, or if different settings need a new run.
+        Returns None if nothing is missing, or if the settings, the machine or the code differ from the run's.
         """
         shown, settings, machine = self.shown, self.settings, self.machine
         if self.running or settings is None or machine is None or shown.machine is None:
@@ -294,9 +294,8 @@ class LabState:
         return msgspec.structs.replace(found, pace=self.paced, spool=self.spool, finish=self.finish)
 
     def expect(self, request: Measure, earlier: RunState | None = None) -> None:
-        """Prepare for the events of the requested run.
-
-        earlier: state of the run that the request continues.
+        """Prepare for the events of the requested run. earlier: state of the run that the request
+        continues.
         """
         self.replay = ""
         if request.id != self.shown.run:
@@ -304,20 +303,17 @@ class LabState:
         self.asked, self.asked_at = request.id, self.clock()
 
     def command(self, sweeping: bool = False) -> str:
-        """Return the command line that measures the settings on the screen. A preset must have been
-        chosen.
-        """
+        """Return the command line that repeats the measurement on the screen. Requires a chosen preset."""
         assert self.settings is not None
         sweep = (self.shown.sweep or default_sweep(self.settings)) if sweeping else None
         named = {name: host.environment for name, host in self.hosts.known.items() if host.environment}
         return command_line(self.settings, self.budget, sweep, named)
 
     def put_away(self) -> None:
-        """Clear the screen, and keep its run as a ghost."""
         self._show(RunState())
 
     def begin_replay(self, label: str, started: RunStarted) -> None:
-        """Show all events from now on as a replay with this label. If the lab knows the run's preset, use the
+        """Show the next events as a replay with this label. If the lab knows the run's preset, also apply the
         run's settings.
         """
         preset = self.presets.find(started.preset)
@@ -329,24 +325,23 @@ class LabState:
         self.replay, self.replay_continues = label, False
 
     def rewind(self) -> None:
-        """Clear everything that a replay has shown, because the replay starts again."""
+        """Clear the screen, before a replay starts again."""
         self.shown, self.stage = RunState(), Stage()
 
     @property
     def emulated(self) -> frozenset[str]:
-        """The presets whose verdicts rely on an emulated GPU of this machine."""
+        """Names of the presets whose verdicts rely on this machine's emulated GPU."""
         if self.machine is None or not self.machine.emulated:
             return frozenset()
         return frozenset(p.name for p in self.presets.all if any(claim.about_gpu for claim in p.claims))
 
     @property
     def place(self) -> Place:
-        """The current settings and run, for `go_back`."""
         return Place(self.settings, tuple(self.past), self.shown, self.replay)
 
     def go_back(self, place: Place) -> bool:
-        """Restore a place, with its run if the run had ended; return False if the current settings equal the
-        place's settings.
+        """Restore a place, with its run if the run has ended. Returns False if the place's settings are the
+        current settings.
         """
         if place.settings is None or place.settings == self.settings:
             return False
@@ -358,21 +353,19 @@ class LabState:
 
     @property
     def replay_is_here(self) -> bool:
-        """True if the current settings are for the replay's preset. False if this lab does not know that
-        preset.
-        """
+        """True if the current settings belong to the preset of the replay."""
         return self.settings is not None and self.settings.preset.name == self.shown.preset
 
     @property
     def stale(self) -> bool:
-        """True if the settings differ from those of the run on the screen."""
+        """True if the current settings differ from those of the run on the screen."""
         if self.settings is None or self.shown.scenario is None:
             return False
         return self.settings.scenario != self.shown.scenario
 
     @property
     def undecided(self) -> str:
-        """Why the run on the screen cannot decide its preset's claims; "" if it can decide them."""
+        """Why the run on the screen cannot decide its preset's claims; "" if it can."""
         if self.guessing and not self.running:
             return "guess first"
         if self.guessing or self.shown.running:
@@ -383,13 +376,13 @@ class LabState:
 
     @property
     def point(self) -> int:
-        """The point whose figures the screen shows: in a sweep, the most informative one."""
+        """Index of the point whose figures the screen shows: in a sweep, the most informative point."""
         return summary_point(self.shown) if self.shown.run else 0
 
     def result(self) -> RunResult | None:
-        """The summary of the run on the screen, without placement rows, cached until the run changes.
+        """Return the result of the run on the screen, without placement rows. Cached until the run changes.
 
-        While a thread summarizes a long run, this is the previous summary.
+        While a thread summarizes a long run, returns the previous result.
         """
         state = self.shown
         if not state.run:
@@ -401,7 +394,9 @@ class LabState:
         return self.sum_up()
 
     def whole_result(self) -> RunResult:
-        """Return the run's summary with placement rows. Raises ValueError if there is no run."""
+        """Return the result of the run on the screen, with placement rows. Raises ValueError if there is no
+        run.
+        """
         from tuilab.analysis.summary import placement_of
 
         result = self.result()
@@ -411,16 +406,16 @@ class LabState:
 
     @property
     def crossover(self) -> Crossover | None:
-        """The first crossover that the current sweep has found, to mark on the slider; None if the run on the
-        screen measures another preset.
-        """
+        """The first crossover found by the sweep on the screen; None if the sweep measures another preset."""
         result = self.result() if self.shown.sweep else None
         if result is None or self.settings is None or self.settings.preset.name != result.preset:
             return None
         return next((c for c in result.crossovers if c.at is not None), None)
 
     def sum_up(self) -> RunResult | None:
-        """Compute and return the summary again. May run in a thread if no event is applied meanwhile."""
+        """Compute the result of the run on the screen. A thread may call this method if no event is applied
+        meanwhile.
+        """
         from tuilab.analysis.summary import summarise
 
         state = self.shown
@@ -428,8 +423,8 @@ class LabState:
         try:
             found = summarise(state, self.claims_of(state.preset), placement=False)
         except Exception as error:
-            # A bug in the summary must not stop the measurement: it is reported, and the samples are still
-            # shown.
+            # A bug in the summary must not stop the measurement. The bug is reported, and the samples are
+            # still shown.
             found = None
             self._say(f"the summary failed: {type(error).__name__}: {error}", "error")
         self._results = {key: found}
@@ -437,14 +432,13 @@ class LabState:
 
     @property
     def long(self) -> bool:
-        """True if the run is active and summarizing it would noticeably delay a key press."""
+        """True if the run is active and computing its summary would noticeably delay a key press."""
         state = self.shown
         if not state.running or (state.run, state.version) in self._results:
             return False
         return sum(len(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()) > LONG
 
     def claims_of(self, name: str) -> tuple[Claim, ...]:
-        """Return the claims of the preset with that name; () if the preset is unknown."""
         if self.settings is not None and self.settings.preset.name == name:
             return self.settings.preset.claims
         preset = self.presets.find(name)
@@ -453,7 +447,7 @@ class LabState:
     # Events
 
     def apply(self, event: Event) -> Change:
-        """Apply an event; return the parts of the state that changed."""
+        """Apply an event. Returns the parts of the state that changed."""
         if getattr(event, "origin", ""):
             self.log += self.hosts.apply(event)
             return Change.SETTINGS | Change.LOG
@@ -480,7 +474,7 @@ class LabState:
         return Change.WORKER
 
     def take(self, rounds: Rounds) -> Change:
-        """Apply many rounds of the run on the screen at once; return the parts of the state that changed."""
+        """Apply many rounds of the run on the screen at once. Returns the parts of the state that changed."""
         state = self.shown
         first = Change.NOTHING if state.rounds else Change.FIRST
         state.take(rounds)
@@ -494,8 +488,8 @@ class LabState:
         self.worker = Worker(phase, stage, since, pid or worker.pid)
 
     def _exited(self, event: WorkerExited) -> None:
-        """Record that a worker has exited. The supervisor replaces the worker, unless it died before it was
-        ready.
+        """Record that a worker has exited. The supervisor starts a fresh worker, unless this one died before
+        it was ready.
         """
         again = event.expected or self.worker.phase != "starting"
         self._stage("starting" if again else "down", "starting a fresh worker")
@@ -545,7 +539,7 @@ class LabState:
         return Change.RUN
 
     def _elsewhere(self, identity: str, event: Event) -> Change:
-        """Apply an event of a run that is not on the screen; only the end of such a run matters."""
+        """Apply an event of a run that is not on the screen. Only the end of such a run matters."""
         if not isinstance(event, Finished):
             return Change.NOTHING
         self._pending.pop(identity, None)
@@ -571,26 +565,23 @@ class LabState:
 
 
 def sizes_begun(state: RunState) -> int:
-    """Return the number of sweep sizes that the latest process has started to measure, counting the current
-    one.
-    """
+    """Return the number of sweep sizes that the latest process has begun to measure; at least 1."""
     return max(1, min(len(sizes_to_measure(state)), len(state.process_begun)))
 
 
 def sizes_to_measure(state: RunState) -> Sequence[int]:
-    """Return the indices of the sizes that the latest process measures: only the remaining sizes if it
-    resumes a run.
+    """Return the indices of the sizes that the latest process measures. A process that resumes a run measures
+    only the remaining sizes.
     """
     return state.process_points or range(len(state.points))
 
 
 def _first_called(state: RunState) -> bool:
-    """Return True if exactly one arm has been called so far, and none has been timed in a round."""
+    """Return True if the run has no rounds yet and has made exactly one first call."""
     called = (cell for arm in state.arms.values() for cell in arm.cells.values() if cell.first_s is not None)
     return not state.rounds and sum(1 for _ in called) == 1
 
 
 def overall(verdicts: list[VerdictWord]) -> VerdictWord:
-    """Return the most severe of the verdicts."""
     order: tuple[VerdictWord, ...] = ("refuted", "impossible", "undecided", "confirmed", "untestable")
     return min(verdicts, key=order.index)

@@ -1,4 +1,4 @@
-"""Measures devices one at a time and then all at once. Each device has its own worker."""
+"""Measures each device alone and then all devices at once. Each device has its own worker."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,8 +15,8 @@ from tuilab.runner.multi_host import MultiHostRunner
 
 
 def runner_of_each(request: Measure, machines: Mapping[str, Machine]) -> RunnerFactory:
-    """Return a factory for a runner with one worker per device and host. Raises InputError if all arms are on
-    one device.
+    """Return a factory for runners with one worker per device and host. Raises InputError if no host has at
+    least two devices to measure.
     """
     devices = {host: [d.name for d in machine.devices] for host, machine in machines.items()}
     wanted = devices_of(request, devices)
@@ -40,8 +40,8 @@ def doubled(request: Measure) -> Measure:
 
 
 def devices_of(request: Measure, present: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the devices to measure on each host: the arms' devices that the host has; if it has none, all
-    devices in the arms.
+    """Return the devices to measure on each host: the arms' devices that the host has, or all devices of the
+    host's arms if the host has none of them.
     """
     out = {}
     for host, own in present.items():

@@ -1,5 +1,5 @@
-"""Tries a finding's advice on a captured step of the program: measures the step with and without
-the change.
+"""Tries a finding's advice on a captured step of the program: measures the step with and without the
+change.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ from tuilab.program.gains import gain_of_step
 class Change:
     """A change to a captured step.
 
-    name: the change's name in `tuilab.worker.changed_step`. agrees: the largest relative difference between
-    results that counts as a rounding error. steps: number of steps in one call of the changed step.
+    name: name of the change in `tuilab.worker.changed_step`. agrees: largest relative difference of the
+    results that counts as rounding. steps: number of steps per call of the changed step.
     """
 
     name: str
@@ -46,7 +46,7 @@ CHANGES: dict[Code, Change] = {
     "small-batches": Change("many", 1e-3, f"{STEPS_AT_ONCE} steps in each call", STEPS_AT_ONCE),
 }
 WRITTEN = ("float32", "mixed", "many")
-"""Changes that `changed_step` writes to a folder of their own."""
+"""Changes for which `changed_step` writes a changed copy of the step to another folder."""
 
 
 class _Arm(msgspec.Struct):
@@ -69,7 +69,7 @@ class _Run(msgspec.Struct):
 
 
 class TrialError(Exception):
-    """Raised if the step could not be measured with or without the change; the message gives the reason."""
+    """The step could not be measured, with or without the change. The message gives the reason."""
 
 
 def can_try(finding: Bottleneck) -> bool:
@@ -77,9 +77,9 @@ def can_try(finding: Bottleneck) -> bool:
 
 
 def refusal(finding: Bottleneck, page: Page) -> str:
-    """Explain why the change cannot be applied to the program in its current form; "" if it can.
+    """Explain why the change cannot be applied to the program in its present form; "" if it can.
 
-    Tracing an eager step would run its Python code once more and repeat its side effects.
+    Tracing an eager step is refused, because this would run its Python code again, with all side effects.
     """
     if finding.first and (not finding.preset or finding.code == "eager-step"):
         return finding.first[0]
@@ -89,10 +89,10 @@ def refusal(finding: Bottleneck, page: Page) -> str:
 
 
 async def attempt(folder: str, finding: Bottleneck, page: Page, python: str = "") -> Tried:
-    """Measure a captured step with and without the finding's change.
+    """Measure a captured step with and without the finding's change. Cancelling this coroutine ends its
+    processes.
 
-    python: the Python of the environment that measures; "" for the lab's own. Cancelling this coroutine ends
-    its processes.
+    python: the Python interpreter for measuring; "" for the lab's own.
     """
     devices = [part.name.removeprefix("compute on ") for part in page.parts if "compute on" in part.name]
     words = ["--device", "GPU" if devices and devices[0].startswith("GPU") else "CPU"]
@@ -149,8 +149,8 @@ def _agreement(apart: float | None, agrees: float) -> str:
 
 
 def _against_program(graph: _Arm, page: Page, how: str) -> Tried:
-    """Compare the steps of the program itself, which run eagerly, with the graph. Assumes that the wait for
-    input stays the same.
+    """Compare the program's own eager steps with the step as a graph. Assumes that the wait for input does
+    not change.
     """
     assert graph.median_s
     steps, waits = page.steps, sum(p.share for p in page.parts if p.name == "waiting for input")
@@ -196,7 +196,9 @@ async def _run(folder: str, words: list[str]) -> _Run:
 
 
 async def _output(command: list[str]) -> bytes:
-    """Run a process in its own group and return its output. Raises TrialError if there is no output."""
+    """Run a process in its own process group and return its output. Raises TrialError if there is no
+    output.
+    """
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True

@@ -1,4 +1,4 @@
-"""Watches a user's program: starts it or attaches to it, and updates its page."""
+"""Watches a user's program: starts it or attaches to it, and keeps its page up to date."""
 
 import contextlib
 import itertools
@@ -42,28 +42,25 @@ from tuilab.runner.watched import is_python as is_python
 
 BESIDE_S = 5.0
 KEPT_EVERY_S = 15.0
-"""Seconds between saves of a growing page in the history."""
 MOST_READ = 12
-"""Maximum number of profiler windows to read per process, spread evenly. Reading one takes about a second of
-CPU time.
+"""Maximum number of profiler windows to read per process. Reading a window takes about a second of CPU time.
 """
 READING, LEAST_READ = 0.02, 2
-"""Reading the profiler windows may take at most the share `READING` of the program's CPU time. At least
-`LEAST_READ` windows of each kind of step are read in any case.
+"""Limits for reading profiler windows: at most the share `READING` of the program's CPU time, but at least
+`LEAST_READ` windows for each kind of step.
 """
 LONGEST_SOURCE = 2**20
 LIVE_S, PAGE_SHARE = 0.5, 20
-"""Minimum time between two updates of a live program's page: in seconds, and as a multiple of the time that
-an update takes.
+"""Minimum time between two updates of a live page: `LIVE_S` seconds, and `PAGE_SHARE` times the duration of
+an update.
 """
 TAIL = 2**16
-"""Number of output bytes to search for the last lines. It is large because a progress bar writes much output
-into one line.
+"""Number of output bytes to search for the last lines. Large, because a progress bar writes many bytes into a
+single line.
 """
 MOST_SHOWN = 5_000
-"""Maximum number of steps to draw."""
 OF_THE_WINDOWS = re.compile(r"^(?:I0000 |\S+ \S+: I ).*\b(?:profiler_session|save_profile)\.cc:")
-"""Matches messages that TensorFlow's profiler prints for each window. They are not output of the program."""
+"""Matches messages of TensorFlow's profiler about windows. They are not part of the program's own output."""
 _SECRET = ("key", "token", "secret", "password", "passwd", "credential", "auth")
 
 
@@ -71,8 +68,8 @@ _SECRET = ("key", "token", "secret", "password", "passwd", "credential", "auth")
 class WatchOptions:
     """Options for watching.
 
-    every, window: seconds between profiler windows, and seconds per window; 0 for automatic values with which
-    the windows take `share` of the program's time.
+    every, window: seconds between profiler windows, and seconds per window. With `every` 0, windows take the
+    share `share` of the program's time.
     """
 
     every: float = 0.0
@@ -80,7 +77,7 @@ class WatchOptions:
     share: float = 0.02
     once: bool = False
     card: str = ""
-    """The GPU for which to estimate the best case, such as `h100`; "" for the default GPU."""
+    """The GPU for which to estimate the best case, such as `h100`; "" for the default."""
 
     def words(self) -> str:
         return f"every={self.every},window={self.window},share={self.share},once={int(self.once)}"
@@ -95,29 +92,27 @@ class Watched:
     processes: dict[int, Process] = field(default_factory=dict)
     files: dict[int, list[tuple[Window, Path]]] = field(default_factory=dict)
     reading_s: dict[int, float] = field(default_factory=lambda: defaultdict(float))
-    """CPU seconds spent on reading the windows of each process."""
+    """CPU time for reading the windows of each process, in seconds."""
     faults: list[str] = field(default_factory=list)
     program: str = field(default_factory=lambda: new_id())
     """The program's id in the history; "" if another machine saves the page."""
     chosen: int = 0
-    """The number of the process that the page shows; 0 for the busiest process."""
+    """Process id of the process whose page is shown; 0 for the busiest process."""
     kept_at: float = field(default_factory=time.time)
     processors_began: float = field(default_factory=process_time)
     card: str = ""
     tried: dict[tuple[str, str, int], Tried] = field(default_factory=dict)
-    """Trials of findings on the program's own step, by code and line of the finding."""
+    """Trials of findings on the program's step, by code and line of the finding."""
     place: Beside = field(default_factory=Beside)
     looked_beside: float = 0.0
     loads: Loads = field(default_factory=Loads)
     devices: Devices = field(default_factory=Devices)
     _messages: int = 0
     _built: tuple[object, Page] | None = None
-    """The latest page of a program that has ended, and the facts from which the page was built."""
+    """The last page of a program that has ended, after the facts that determine this page."""
 
     def sample(self) -> None:
-        """Sample the devices if the program runs training steps and the last sample is at least a second
-        old.
-        """
+        """Sample the devices if the program runs training steps and a sample is due."""
         of = self.busiest
         if of is None or of.hello is None or not of.kind or of.ended:
             return
@@ -139,22 +134,21 @@ class Watched:
         if isinstance(told, Window) and file is not None:
             files = self.files.setdefault(number, [])
             files.append((told, file))
-            if len(files) > 4 * MOST_READ:  # each window is about a megabyte
+            if len(files) > 4 * MOST_READ:  # a window takes about 1 MB on the disk
                 for _, old in files[1::2]:
                     old.unlink(missing_ok=True)
                 del files[1::2]
             self.read(1)
 
     def keep(self) -> str:
-        """Save the page in the history. Return the reason if that failed; otherwise ""."""
+        """Save the page in the history. Returns the reason for a failure, or ""."""
         return keep(self.program, self.page()) if self.program else ""
 
     def read(self, least: int = LEAST_READ) -> None:
-        """Read as many new profiler windows as the CPU time limit allows, starting with the first, the last
-        and the middle window.
+        """Read new profiler windows within the limit on CPU time: the first, the last and the middle window
+        come first.
 
-        least: number of windows of each kind of step that are always read. While the program runs, this is 1,
-        which leaves less to read after the program has ended.
+        least: number of windows of each kind of step that are always read.
         """
         for number, files in self.files.items():
             process = self.processes[number]
@@ -188,11 +182,10 @@ class Watched:
 
     @property
     def busiest(self) -> Process | None:
-        """The process that the page shows."""
         return busiest(self.processes.values())
 
     def page(self) -> Page:
-        """Return the current page. If the program has ended, builds the page only once for the same facts."""
+        """Return the current page. For a program that has ended, the page is cached."""
         windows = sum(len(process.windows) for process in self.processes.values())
         seen = self._messages, windows, tuple(self.faults), self.place
         facts = self.exit_code, self.ended, seen, self.chosen, tuple(self.tried.items())
@@ -224,8 +217,8 @@ class Watched:
 
 
 def spread(count: int) -> list[int]:
-    """Return the indices in an order whose first few always cover the range: both ends, the middle, then the
-    quarters.
+    """Return the indices in an order that starts with both ends and the middle, and then fills the gaps
+    evenly.
     """
     order, gap = dict.fromkeys((0, count - 1) if count else ()), count
     while len(order) < count:
@@ -235,12 +228,12 @@ def spread(count: int) -> list[int]:
 
 
 def watch(command: Sequence[str], options: WatchOptions) -> Watched:
-    """Start the program and watch it until it ends, from the main thread.
+    """Start the program and watch it until it ends. Call only from the main thread.
 
-    Raises InputError for a program that cannot be started.
+    Raises InputError if the program cannot be started.
     """
     words = command_of(command)
-    # This process was started only to watch, so its import time counts as a cost of watching.
+    # this process was started only to watch, so its import time is a cost of watching
     program = Watched(tuple(words), card=options.card, processors_began=0.0)
     listener = watched.Listener(program.take, program.sample)
     try:
@@ -255,8 +248,8 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
 
 
 class Watching(ShownProgram):
-    """A program that is watched while a screen uses the terminal. The page is updated continuously. Raises
-    InputError if there is nothing to start.
+    """A program that is watched while a screen uses the terminal. Raises InputError if the command is
+    empty.
     """
 
     def __init__(self, command: Sequence[str], options: WatchOptions) -> None:
@@ -274,12 +267,11 @@ class Watching(ShownProgram):
 
     @property
     def now(self) -> Page:
-        """The program's page, with the elapsed time."""
         ended = self.program.ended or time.time()
         return msgspec.structs.replace(self.page, lasted_s=ended - self.program.began)
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start the program in a terminal of `size` (columns, rows). Raises InputError if that fails."""
+        """Start the program in a terminal of `size` (columns, rows). Raises InputError on failure."""
         self._listener = watched.Listener(self.take, self._rest)
         try:
             self.hosted = watched.Hosted(
@@ -315,12 +307,11 @@ class Watching(ShownProgram):
         if self._told and time.monotonic() >= self._due:
             begun = time.monotonic()
             self.draw()
-            # The longer the program has run, the longer it takes to build the page, which competes with the
-            # program for CPU time.
+            # Building the page of a long run is slow and takes CPU time from the program.
             self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
 
     def draw(self) -> None:
-        """Build the page again. If that fails, add a note with the error; the program continues to run."""
+        """Build the page again. If this fails, add a note to the page; the program continues."""
         self._told = 0
         try:
             self.page = self.program.page()
@@ -344,7 +335,7 @@ class Watching(ShownProgram):
             self.hosted.resize(columns, rows)
 
     def catch(self, number: int | None = None) -> str:
-        """Capture a step of the busiest process, like `ShownProgram.catch`."""
+        """Save a function of the busiest process to a folder, like `ShownProgram.catch`."""
         of = self.program.busiest
         key = of.step if of is not None and number is None else number
         if of is None or key is None:
@@ -363,7 +354,7 @@ class Watching(ShownProgram):
 
     @property
     def python(self) -> str:
-        """The Python interpreter of the program; "" for the lab's own."""
+        """Path of the program's Python interpreter; "" for the lab's own."""
         hello = self.program.busiest.hello if self.program.busiest is not None else None
         own = hello is None or os.path.realpath(hello.executable) == os.path.realpath(sys.executable)
         return "" if own or hello is None else hello.executable
@@ -404,8 +395,8 @@ class Watching(ShownProgram):
         return self._over.wait(seconds)
 
     def leave(self) -> Watched:
-        """Connect the program to this process's terminal after the screen has closed; return when the program
-        ends.
+        """Connect the program to this process's terminal after the screen has closed, and wait until the
+        program ends.
         """
         if self.hosted is not None:
             self.changed = lambda: None
@@ -415,9 +406,9 @@ class Watching(ShownProgram):
 
 
 def last_lines(raw: bytes, lines: int) -> list[str]:
-    """Return the last lines of terminal output as a terminal shows them."""
+    """Return the last lines of terminal output, as a terminal would show them."""
     text = raw.decode(errors="replace").replace("\r\n", "\n")
-    # Text after a carriage return overwrites the line.
+    # text after a carriage return overwrites the line
     stand = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     found = [line for line in stand if not OF_THE_WINDOWS.match(line)]
     return [sanitize_line(line, 500) for line in (found[:-1] if not found[-1] else found)[-lines:]]
@@ -431,10 +422,10 @@ def _caught_folder(name: str) -> Path:
 
 
 def attach(address: str, seconds: float) -> Watched:
-    """Profile a program that runs TensorFlow's profiler server at HOST:PORT, once.
+    """Profile once a program that runs TensorFlow's profiler server at HOST:PORT.
 
-    Such a program has no observer, so the page has parts and ops but no lines or traces. Raises InputError if
-    no program answers.
+    Such a program has no observer, so the page has parts and ops but no source lines or traces. Raises
+    InputError if no program answers.
     """
     program = Watched(("--attach", address))
     with tempfile.TemporaryDirectory(prefix="tuilab-watch-") as folder:
@@ -446,8 +437,8 @@ def attach(address: str, seconds: float) -> Watched:
 
 
 def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Beside:
-    """Describe this machine and its GPUs. If TensorFlow sees none of the GPUs, run the doctor with the
-    program's Python and environment.
+    """Describe this machine and its GPUs. If TensorFlow sees no GPU although there is one, also let the
+    doctor find the cause, with the program's Python and environment.
     """
     from tuilab.doctor import hardware
     from tuilab.doctor.place import Place
@@ -465,7 +456,7 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
     hello = blind[0].hello
     variables = {name: value for name, value in hello.environment.items() if value is not None}
     own = environment(hello.executable)
-    if own is None:  # the program's Python is the lab's own
+    if own is None:  # the program uses the lab's Python
         where = Place(environ={**os.environ, **variables})
     else:
         where = Place.of(msgspec.structs.replace(own, variables=variables))
@@ -475,8 +466,8 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
 
 
 def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
-    """Return the other processes that use GPU memory, and the memory size of each GPU. Both are empty without
-    a driver.
+    """Return the other processes that use GPU memory, and the size of each GPU's memory in bytes. Both are
+    empty without a driver.
     """
     from tuilab.telemetry.sampler import open_nvml
 
@@ -496,7 +487,7 @@ def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
 
 
 def sources(processes: Iterable[Process]) -> dict[str, str]:
-    """Return the text of the user's source files, by the file names in the events."""
+    """Return the text of the user's source files, by file name as the events name them."""
     out = {}
     for process in processes:
         names = {process.hello.script} if process.hello else set()
@@ -509,7 +500,7 @@ def sources(processes: Iterable[Process]) -> dict[str, str]:
 
 
 def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the command for display and storage, without the values of options such as `--api-key`."""
+    """Return the command without the values of options such as `--api-key`, for display and storage."""
     out, hide = [], False
     for word in command:
         name, equals, _ = word.partition("=")
@@ -532,7 +523,7 @@ def export(text: str, ending: str) -> Path:
 
 
 def keep(program: str, page: Page) -> str:
-    """Save a page in the history under that id. Return the reason if that failed; otherwise ""."""
+    """Save a page in the history under the id `program`. Returns the reason for a failure, or ""."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
@@ -554,7 +545,7 @@ def new_id() -> str:
 
 
 def earlier(limit: int = 20) -> list[tuple[str, Page]]:
-    """Return the latest watched programs in the history, as (id, page)."""
+    """Return the latest watched programs in the history, as pairs of id and page."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
@@ -563,7 +554,7 @@ def earlier(limit: int = 20) -> list[tuple[str, Page]]:
 
 
 def load_page(start: str) -> Page:
-    """Return the page of the watched program whose id starts with the given text. Raises InputError."""
+    """Return the page of the watched program whose id starts with `start`. Raises InputError."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
