@@ -39,9 +39,10 @@ STARTS = {
         model.shapes model.verdicts model.workload processes version
     """,
     "import tuilab.tui.app": """
-        lab lab.changes lab.files model model.verdicts paths presentation presentation.titles
-        presentation.view_options tui tui.actions tui.app tui.keys tui.lasting tui.messages tui.options
-        tui.panels tui.panels.presets tui.screens tui.screens.lab tui.screens.small tui.themes version
+        lab lab.changes lab.files model model.search model.verdicts paths presentation
+        presentation.titles presentation.view_options tui tui.actions tui.app tui.keys tui.lasting
+        tui.messages tui.options tui.panels tui.panels.presets tui.screens tui.screens.lab
+        tui.screens.small tui.themes version
     """,
 }
 """Modules that are loaded by a program with its own workload, by `tuilab --help`, and for the first

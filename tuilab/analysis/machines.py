@@ -18,6 +18,7 @@ from tuilab.model.machine import Machine
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.parameters import Value
 from tuilab.model.run import ArmState, RunState
+from tuilab.model.search import contains
 
 _sorted = msgspec.json.Encoder(order="sorted").encode
 
@@ -227,18 +228,15 @@ def _named(groups: Groups) -> str:
 
 
 def text_of(summary: MachineSummary) -> str:
-    """Return all searchable text of a summary, in lower case."""
+    """Return all searchable text of a summary."""
     words = [summary.preset, summary.machine, summary.origin, summary.cpu, *summary.gpus]
     words += [summary.tensorflow, summary.python, summary.driver, summary.kind, *summary.verdicts]
     best = summary.best
-    return " ".join([*words, best.label if best else ""]).lower()
+    return " ".join([*words, best.label if best else ""])
 
 
 def search(
     machine_summaries: Sequence[MachineSummary], texts: Sequence[str], words: str
 ) -> list[MachineSummary]:
     """Return the rows whose text (from `text_of`, in the same order) contains each of the words."""
-    wanted = words.lower().split()
-    return [
-        s for s, text in zip(machine_summaries, texts, strict=True) if all(word in text for word in wanted)
-    ]
+    return [s for s, text in zip(machine_summaries, texts, strict=True) if contains(text, words)]

@@ -8,6 +8,7 @@ import msgspec
 from tuilab import catalogue
 from tuilab.cli.options import columns
 from tuilab.model.errors import InputError
+from tuilab.model.search import contains
 from tuilab.report.rows import cut
 
 
@@ -39,8 +40,7 @@ def lines(loaded: catalogue.Catalogue) -> list[PresetLine]:
 
 
 def _contains(row: PresetLine, words: Sequence[str]) -> bool:
-    text = " ".join(map(str, msgspec.structs.astuple(row))).casefold()
-    return all(word.casefold() in text for word in words)
+    return contains(" ".join(map(str, msgspec.structs.astuple(row))), " ".join(words))
 
 
 @click.command()

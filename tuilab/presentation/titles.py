@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tuilab.lab.files import at_once, state_folder, write_private
+from tuilab.model.search import contains
 from tuilab.paths import own_folder, preset_folders, shipped_folder
 
 if TYPE_CHECKING:
@@ -96,8 +97,7 @@ def indexed() -> tuple[Title, ...]:
 
 def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
     """Return the rows whose name, title, claim or document contains all the words, with their headings."""
-    wanted = words.lower().split()
-    if not wanted:
+    if not words.strip():
         return tuple(rows)
     out: list[Title] = []
     heading: Title | None = None
@@ -106,8 +106,7 @@ def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
         if row.kind == "heading":
             heading, listed = row, False
             continue
-        text = f"{heading.text if heading else ''} {row.name} {row.text} {row.about}".lower()
-        if all(word in text for word in wanted):
+        if contains(f"{heading.text if heading else ''} {row.name} {row.text} {row.about}", words):
             if heading is not None and not listed:
                 out.append(heading)
                 listed = True

@@ -17,6 +17,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
+from tuilab.model.search import contains
 from tuilab.tui.actions import GROUPS
 from tuilab.tui.keys import keys_here, keys_of, worded
 from tuilab.tui.panels.views import Views
@@ -98,20 +99,16 @@ def matching(page: str, words: str) -> list[str]:
     """Return the blocks of the page that contain all these words. Of a table, return only the matching
     rows.
     """
-    wanted = words.casefold().split()
-
-    def has(text: str) -> bool:
-        return all(word in text.casefold() for word in wanted)
-
     out = []
     for block in page.split("\n\n"):
         if block.startswith("|"):
             head, rule, *rows = block.splitlines()
-            rows = [row for row in rows if has(row)]
+            rows = [row for row in rows if contains(row, words)]
             out += ["\n".join([head, rule, *rows])] if rows else []
             continue
         items = ("\n" + block).split("\n- ") if block.startswith("- ") else [block]
-        out += [f"- {item}" if block.startswith("- ") else item for item in items if item and has(item)]
+        found = [item for item in items if item and contains(item, words)]
+        out += [f"- {item}" for item in found] if block.startswith("- ") else found
     return out
 
 

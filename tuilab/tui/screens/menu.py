@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from tuilab.lab.files import completed, completed_to_file
 from tuilab.lab.offers import Offer
+from tuilab.model.search import contains
 from tuilab.tui.keys import spoken
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.line_input import LineInput
@@ -33,8 +34,7 @@ class Items(OptionList):
 
     def find(self, words: str) -> None:
         """List only the choices that contain all these words, and select the first."""
-        wanted = words.lower().split()
-        found = [i for i in self._items if all(word in f"{i.label} {i.detail}".lower() for word in wanted)]
+        found = [i for i in self._items if contains(f"{i.label} {i.detail}", words)]
         self.set_options(self._draw_items(found))
         self.highlighted = 0 if found else None
 
