@@ -1,4 +1,4 @@
-"""Finds and reads preset files. An invalid file becomes a problem to show; the other files still load."""
+"""Finds and reads preset files. An invalid file becomes a `Problem`; the other files still load."""
 
 import difflib
 import re
@@ -28,7 +28,6 @@ class Problem(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name that the preset would have if its file were valid."""
         return Path(self.file).stem
 
     def __str__(self) -> str:
@@ -61,9 +60,9 @@ class Catalogue(msgspec.Struct, frozen=True):
 
 
 def load(*places: Path) -> Catalogue:
-    """Read every `*.toml` file in the given places, by default in `preset_folders()`.
+    """Read every `*.toml` file in the given folders, by default in `preset_folders()`.
 
-    If two files have the same name, the one in the later folder wins.
+    If two files have the same name, the file in the later folder replaces the other.
     """
     presets: dict[str, Preset] = {}
     problems: list[Problem] = []

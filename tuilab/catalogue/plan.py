@@ -14,9 +14,8 @@ from tuilab.workloads.declare import guessed
 
 
 def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scenario:
-    """Return the preset's scenario with some values changed.
-
-    Raises InputError, which names the wrong parameter.
+    """Return the preset's scenario with some values changed. Raises InputError with the name of an
+    invalid parameter.
     """
     declaration = find(preset.workload).declaration
     given = {**preset.parameters, **(changes or {})}
@@ -24,7 +23,6 @@ def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scen
 
 
 def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[str, Value]:
-    """Parse the `name=value` words of `--set`. Raises InputError."""
     out: dict[str, Value] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -37,8 +35,7 @@ def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[st
 
 
 def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
-    """Return the preset's own sweep, or else a sweep over geometrically spaced sizes along the workload's
-    axis.
+    """Return the preset's own sweep, or else geometrically spaced sizes along the workload's axis.
 
     Raises InputError if the workload has no axis.
     """
@@ -57,8 +54,8 @@ def near(parameter: Integer | LogInteger) -> tuple[int, ...]:
 
 
 def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
-    """Return at most `most` allowed values, roughly geometrically spaced, including the lowest and the
-    highest.
+    """Return at most `most` allowed values, including the lowest and the highest, with roughly constant
+    ratios.
     """
     start = max(parameter.low, parameter.step if isinstance(parameter, Integer) else 1)
     ratio = (parameter.high / start) ** (1 / (most - 1))
@@ -69,7 +66,7 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
     """Parse an axis: `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or `samples=256,512,1k`;
     `m,k,n=64:1024:x4` gives several parameters the same values.
 
-    Raises InputError. The last value is always included, even if the steps skip it.
+    Always includes the upper limit of a range, even if the steps skip it. Raises InputError.
     """
     name, equals, values = text.partition("=")
     if not equals:
@@ -94,8 +91,8 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
 
 
 def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[float], int]) -> tuple[int, ...]:
-    """Return the values from `low` to `high`. With a factor, values are rounded by `allowed` to the nearest
-    allowed size; with a step, every value must already be allowed.
+    """Return the values from `low` to `high`. With a factor, round each value with `allowed`; with a
+    step, require allowed values.
     """
     by_factor = stride[:1] in ("x", "*", "×")
     try:

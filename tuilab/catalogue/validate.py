@@ -19,7 +19,7 @@ MOST_POINTS = 400
 
 
 def validate(preset: Preset) -> Preset:
-    """Return the preset with sanitized texts. Raises InputError with key, value and expected value."""
+    """Return the preset with sanitized texts. Raises InputError if the preset is invalid."""
     declaration = find(preset.workload).declaration
     with keyed("parameters"):
         check_values(declaration.parameters, declaration.constraints, preset.parameters)
@@ -74,8 +74,8 @@ def check_arms(preset: Preset, declaration: Declaration) -> None:
 
 
 def check_sweep(sweep: Sweep, declaration: Declaration) -> None:
-    """Raise InputError unless the sweep has one or two numeric axes with ascending values in range, and no
-    more points than can be drawn.
+    """Raise InputError unless the sweep has one or two numeric axes, ascending values in range, and few
+    enough points to draw.
     """
     if not 1 <= len(sweep.axes) <= 2:
         raise InputError("sweep.axes", len(sweep.axes), "one or two axes")

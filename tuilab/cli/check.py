@@ -215,8 +215,8 @@ def _check(paths: Sequence[str], job: CheckJob, jobs: int | None) -> list[FileRe
 
 
 def _progress(total: int) -> Callable[[int, int], None] | None:
-    """Return a function that shows progress on the terminal's last line; None without a terminal or for a few
-    files.
+    """Return a function that shows the progress on the terminal's last line; None without a terminal or
+    for a few files.
     """
     if total < _PROGRESS or not sys.stderr.isatty():
         return None

@@ -55,12 +55,10 @@ def make_resolver(
     claimed: bool = False,
 ) -> Choice:
     """Return a function that turns the options into settings. Checks the options as far as possible before a
-    worker starts.
+    worker starts, because only a worker knows the parameters of a user's code.
 
-    Only a worker knows the parameters that a user's code declares. check: called with the settings as soon as
-    they are known.
-    envs: environments to measure in, in addition to the hosts. claimed: True to require at least one claim.
-    Raises InputError.
+    check: called with the settings as soon as they are known. envs: environments to measure in, in addition
+    to the hosts. claimed: require at least one claim. Raises InputError.
     """
     words = {**words}
     given = words.pop("settings")
@@ -99,18 +97,13 @@ def make_resolver(
 
 
 def check_claims(name: str, settings: Settings | None = None) -> None:
-    """Raise InputError if there is no claim for `--check`. `settings` is None for the user's own code, which
-    has no claims.
-    """
     if settings is None or not settings.preset.claims:
         expected = "a preset with a claim; `tuilab presets` lists them"
         raise InputError("--check", name, expected, f"{name} has no claim to check; expected {expected}")
 
 
 def pop_opening(words: dict[str, Any]) -> Opening:
-    """Remove the options that say how to open a model file from `words`, and return them. Raises
-    InputError.
-    """
+    """Remove the options for opening a model file from `words`, and return them. Raises InputError."""
     trust, code, data = words.pop("trust", False), words.pop("code", ""), words.pop("data", "")
     for path in (code, data):
         if path:
@@ -122,12 +115,9 @@ def pop_opening(words: dict[str, Any]) -> Opening:
 
 
 class InputWord(click.ParamType[str]):
-    """The type of the `--input` option: `resident`, `copied`, or a shape such as `a=float32[batch=32,64]`."""
-
     name = "input"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return a shape unchanged, and a location in lower case."""
         if "=" in value:
             return value
         if value.lower() not in INPUTS:
@@ -158,8 +148,8 @@ def combine(*options: Decorator) -> Decorator:
 
 
 def _define_switch(*names: str, help: str) -> Callable[..., Any]:
-    """Return a decorator that adds a switch for the output. click's context, not an argument, holds its
-    value.
+    """Return a decorator that adds a switch for the output. The switch's value is in click's context, not
+    in an argument.
     """
 
     def remember(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -43,9 +43,11 @@ def chosen_environment(tensorflow: bool = True) -> Environment | None:
 
 
 def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Return the names of all places to measure: the environments, as in `Arm.host`, then the other hosts.
+    """Return the names of all places to measure: first the environments, named as in `Arm.host`, then the
+    other hosts.
 
-    file: path of the user's code. Raises InputError for duplicates and for names that ssh could misread.
+    file: path of the user's code. Raises InputError for duplicates, and for names that ssh could interpret as
+    options.
     """
     names = tuple(one.name for one in envs)
     others = checked_hosts(hosts, file) if hosts or not names else ()

@@ -57,7 +57,6 @@ def is_preset(name: str) -> bool:
 
 
 async def ask_scenario(lab: Lab, settings: Settings) -> ScenarioExplanation:
-    """Return a worker's explanation of where each op in a preset runs."""
     await lab.ready()
     return await lab.explain(settings)
 

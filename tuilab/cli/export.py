@@ -13,7 +13,7 @@ from tuilab.model.program import PREFIX
 from tuilab.report.formats import FORMATS
 
 SHORT = {"md": "markdown", "htm": "html"}
-"""Maps a short format name, also used as a file suffix, to the full name."""
+"""Maps a short format name, which may also be a file suffix, to the full name."""
 
 
 @click.command()

@@ -45,7 +45,7 @@ def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) 
 
 
 def _write_preset(preset: Preset, folder: Path, overwrite: bool) -> bool:
-    """Write a preset and report its path; return False if a file of that name exists."""
+    """Write a preset and print its path; return False if a file with that name exists."""
     target = folder / f"{preset.name}.toml"
     try:
         if target.exists() and not overwrite and read_regular(target, LARGEST_FILE) != dumps(preset).encode():

@@ -31,7 +31,6 @@ class Stoppable(Protocol):
 
 
 def emit(data: Any) -> None:
-    """Print the object of `--json` to standard output."""
     click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
 
 
@@ -45,8 +44,8 @@ def with_lab(
     """Open the lab, await `act(lab)`, and close the lab.
 
     Raises the errors of `act`, and KeyboardInterrupt if Ctrl-C is pressed while nothing can be stopped.
-    environments: Python environments on this machine that `hosts` names, in addition to `--python`. forks:
-    True if the command will measure in forked processes. scope: files that the first worker may open.
+    environments: further Python environments on this machine, which `hosts` names. forks: the command
+    measures in forked processes. scope: files that the first worker may open.
     """
     own = chosen_environment()
     every = (own, *environments) if own is not None else environments
@@ -75,8 +74,8 @@ def first_answer(lab: Lab) -> str:
 
 
 def note(about: dict[str, Any], faults: list[BaseException]) -> None:
-    """Handle an exception of a task that nothing awaited. Ignore errors of a closed output; append all others
-    to `faults`.
+    """Handle an exception of a task that nothing awaited: ignore it if an output is closed, else append
+    it to `faults`.
     """
     fault = about.get("exception")
     if isinstance(fault, Exception) and not isinstance(fault, OSError):
@@ -84,7 +83,7 @@ def note(about: dict[str, Any], faults: list[BaseException]) -> None:
 
 
 async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
-    """Await the task. Ctrl-C calls `what.stop()`; if nothing can be stopped, it ends the task.
+    """Await the task. Ctrl-C calls `what.stop()`, or cancels the task if nothing can be stopped.
 
     Raises KeyboardInterrupt.
     """
@@ -128,7 +127,7 @@ def open_history(collect: bool = True) -> Iterator[History]:
     """Open the history without workers, print its messages to standard error, and close it at the end.
 
     Works with a read-only history. Prints a message about each damaged run that was read. collect: import
-    runs that finished after their lab had ended.
+    runs that finished after their lab had been closed.
     """
     lab = Lab(say=tell, store=to_read)
     history = lab.history

@@ -47,7 +47,6 @@ def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) ->
 
 
 async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
-    """Return the hardware limits of each host's machine. Measures the limits that are unknown."""
     out = []
     for there in (await lab.ready()).values():
         kept = next((known for known in roofs.known() if known.machine == there.key), None)

@@ -58,13 +58,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 class Unread(Exception):
-    """Raised if the reader of standard output has closed the pipe. The exit code stays the same, because this
-    is not an error.
+    """Raised if the reader of standard output has closed the pipe. This is not an error, so the exit code
+    stays the same.
     """
 
 
 class Lazy(click.Group):
-    """A group that imports a command only when it is called, so that help and the app start at once."""
+    """A group that imports a command's module only when the command is called, so that help and the app
+    start quickly.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -100,8 +102,8 @@ class Lazy(click.Group):
 
 
 def with_command(words: str) -> str:
-    """Return the commands that accept this file or model, for users who typed it without a command; "" if the
-    word is neither.
+    """Return the commands that accept this file or model, for a user who typed no command; "" if it is
+    neither.
     """
     from tuilab.lab.naming import resolve
     from tuilab.model.files import expanded
@@ -206,11 +208,11 @@ _UNNAMED = {
     **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
     errno.ENOENT: "the current folder",
 }
-"""Names for a message about an OSError that has no file name, by errno."""
+"""What to call the affected file in a message about an OSError without a file name, by errno."""
 
 
 def about_history(error: sqlite3.Error) -> str:
-    """Return a message that describes a database error of the history and how to fix it."""
+    """Return a message about a database error of the history, with a remedy."""
     if "locked" in str(error) or "busy" in str(error):
         return f"another program is using the history ({error}); try again in a moment"
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
@@ -242,7 +244,7 @@ def _option_value(option: str) -> str:
 
 
 def _fail_usage(error: click.ClickException) -> NoReturn:
-    """Print click's usage error, whose text may contain control characters, and exit."""
+    """Print click's usage error without control characters, and exit."""
     text = io.StringIO()
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         name, context = error.option_name.lstrip("-"), error.ctx

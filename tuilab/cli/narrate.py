@@ -23,9 +23,9 @@ from tuilab.model.events import (
 from tuilab.model.quantity import count
 
 SAID_AT_ONCE = ("unlike-software",)
-"""Codes of caveats that are printed at once, because a user may want to stop the run."""
+"""Codes of caveats that are printed immediately, because a user may want to stop the run."""
 EACH_ARM = ("warming up",)
-"""Stages that are reported for each arm, because each takes seconds."""
+"""Stages that are reported for each arm, because they take seconds."""
 BAR = 20
 
 
@@ -33,7 +33,7 @@ class Narrator:
     """Prints a line for each event. On a terminal, status lines overwrite each other."""
 
     def __init__(self, quiet: bool = False, answer: Callable[[], str] = lambda: "") -> None:
-        """answer: returns the preliminary answer of the run, which is printed after the first of several
+        """answer: returns the run's preliminary answer, which is printed after the first of several
         processes.
         """
         self._answer = answer

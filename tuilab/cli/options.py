@@ -36,8 +36,8 @@ against_option = click.option(
 
 
 def columns() -> int:
-    """Return the terminal's width in columns; 0 without a terminal, which means that no line is shortened or
-    wrapped.
+    """Return the terminal's width in columns; 0 without a terminal, which means that lines are not
+    shortened or wrapped.
     """
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 

@@ -74,7 +74,7 @@ async def ask(
 
 
 def pick(settings: Settings, machine: Machine) -> Arm:
-    """Return the arm to profile: a graph with resident input, on a GPU if the machine has one."""
+    """Return the arm to profile: a graph with resident inputs, on a GPU if the machine has one."""
     devices = [d.name for d in machine.devices]
     arms = settings.arms_on(machine)
     present = [arm for arm in arms if arm.device in devices] or list(arms)

@@ -25,7 +25,7 @@ class Proofs(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prove_document(report: DocumentReport, found: FileResult, budget: BudgetName, as_json: bool) -> None:
-    """Measure how far the findings in a document distort its figures. Raises WorkerError."""
+    """Measure how far the mistakes in a document distort its figures. Raises WorkerError."""
     wanted = [proof for proof in proofs(report) if proof.finding in found.findings]
     path = sanitize_line(found.path, 300)
 
@@ -46,10 +46,10 @@ def prove_document(report: DocumentReport, found: FileResult, budget: BudgetName
 
 
 def table(made: Sequence[Proven]) -> Iterator[str]:
-    """Yield a table of the proofs, with all times in the unit of the shortest, and each comparison below its
-    figures.
+    """Yield a table of the proofs. All times have the unit of the shortest time, and each comparison is below
+    its figures.
 
-    The times of a smaller work than the document's are in the comparison, not in the columns of its figures.
+    Times of smaller work than the document's are in the comparison, not in the columns.
     """
     times = [time for each in made for time in (each.said_s, each.true_s) if time]
     scale, unit = time_unit(min(times, default=1.0))
@@ -66,7 +66,7 @@ def table(made: Sequence[Proven]) -> Iterator[str]:
 
 
 def _ratio(shown: Proven) -> str:
-    """Return `1.73× too large [1.60 1.85]`, or the reason why the ratio has no interval."""
+    """Return `1.73× too large [1.60 1.85]`, or the reason why there is no such interval."""
     if shown.factor is None or not shown.said_s or not shown.true_s:
         return "–"
     if shown.said_s == shown.true_s:

@@ -115,8 +115,8 @@ def _style(role: Role, line: str) -> str:
 
 
 def _more_precise(state: RunState, result: RunResult) -> None:
-    """Print the command that would make the run as precise as its budget requires, and its approximate
-    duration.
+    """Print the command that continues the run until it is as precise as its budget requires, with the
+    expected duration.
     """
     reached = result.confidence.half_width if result.confidence else None
     more = further(state, reached, state.budget) if state.budget else None
@@ -126,7 +126,7 @@ def _more_precise(state: RunState, result: RunResult) -> None:
 
 
 def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
-    """Return the exit code of a finished run, from the README's table. Prints errors of the run."""
+    """Return the exit code of a finished run, as listed in the README. Prints the run's errors."""
     if state.scenario is not None and state.scenario.file:
         # Print the traceback of each distinct error in user code.
         broken_arms = [arm for arm in state.arms.values() if arm.status == "failed" and arm.detail]

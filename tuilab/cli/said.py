@@ -24,7 +24,7 @@ def tell(text: str) -> None:
 def broken(text: str) -> str:
     """Wrap the text to the width of the terminal on standard error; return it unchanged without a terminal.
 
-    Words longer than a line, such as paths, stay whole so that users can copy them.
+    Keeps words that are longer than a line, such as paths, so that users can copy them.
     """
     if not sys.stderr.isatty():
         return text

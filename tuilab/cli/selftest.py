@@ -1,5 +1,3 @@
-"""`tuilab selftest`: tests tuilab's own measurements."""
-
 import click
 import msgspec
 
@@ -46,7 +44,7 @@ def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, 
 
 
 async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> SelfTestReport:
-    """Run a worker's self-test. Unless `quiet`, print each check when it ends."""
+    """Run a worker's self-test. Unless `quiet`, print the result of each check as soon as it is known."""
     checks: list[Check] = []
     async for answer in lab.questions.answers("selftest", question):
         if answer.kind == "SelftestSummary":

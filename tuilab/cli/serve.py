@@ -8,7 +8,7 @@ import click
 from tuilab.model.errors import InputError
 
 NEEDS = "textual-serve>=1.1,<2"
-"""The package of the extra `serve`. pip can install it without tuilab's source folder."""
+"""The package that `tuilab serve` needs, for pip."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -50,7 +50,6 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
 
 
 def check_free(address: str, port: int) -> None:
-    """Raise OSError if the address is in use."""
     for family, kind, protocol, _, place in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -86,7 +86,7 @@ def verdicts(
 async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]) -> int:
     """Measure the presets one after another and append their verdicts to `lines`; return the exit code.
 
-    If a worker dies, its preset has no verdict, and a new worker measures the next preset.
+    If a worker dies, its preset gets no verdict, and a new worker measures the next preset.
     """
     code = DONE
     for number, choice in enumerate(choices, 1):
@@ -108,7 +108,7 @@ async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines
 async def judge_on(
     fleet: Fleet, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]
 ) -> int:
-    """Measure the presets on the nodes of a fleet, append the verdicts to `lines` in the presets' order, and
+    """Measure the presets on a fleet and append the verdicts to `lines`, in the order of the presets;
     return the exit code.
     """
     by_preset: dict[str, list[VerdictLine]] = {}

@@ -164,7 +164,9 @@ def watch(
 
 
 OWN = ("--against", "--fail-on", "--json", "--plain", "--once", "--every", "--attach")
-"""Options that users may put after the program by mistake. The program would receive them."""
+"""Options of `watch` that users may put after the program by mistake, where the program would receive
+them.
+"""
 
 
 def misplaced(command: Sequence[str]) -> list[str]:
@@ -174,7 +176,7 @@ def misplaced(command: Sequence[str]) -> list[str]:
 def check_options(
     fail_on: tuple[str, ...], files: Mapping[str, Path | None], command: tuple[str, ...]
 ) -> None:
-    """Raise InputError if an option is invalid. Without this check, the option would fail only after the
+    """Raise InputError if an option is invalid. Otherwise `watch` would reject the option only after the
     program has ended.
 
     files: the output file of each option.
@@ -200,7 +202,6 @@ def fails(pages: Together, fail_on: tuple[str, ...]) -> bool:
 
 
 def tell(pages: Together, *, err: bool = True) -> None:
-    """Print the pages, to standard error if `err`. Ignores a closed output."""
     with contextlib.suppress(OSError, ValueError):
         text = programs_text(pages)
         click.echo(broken(text) if err else "\n".join(wrapped(text.split("\n"), columns())), err=err)
@@ -209,8 +210,8 @@ def tell(pages: Together, *, err: bool = True) -> None:
 def several(
     hosts: tuple[str, ...], command: tuple[str, ...], options: WatchOptions, *, screen: bool
 ) -> tuple[int, Together]:
-    """Watch a program on several hosts, or open saved pages if `command` is empty. Return the exit code and
-    the pages.
+    """Watch a program on several hosts, or open saved pages if `command` is empty. Return the exit code
+    and the pages.
     """
     size = os.get_terminal_size() if screen else USUAL_SIZE
     lines = lines_of(hosts, lambda data: None if screen else write(data))

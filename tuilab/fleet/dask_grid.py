@@ -23,8 +23,8 @@ SLURM = "slurm"
 
 
 class DaskGrid:
-    """A client of a Dask scheduler. cluster: the queue jobs that were started for this client; None if there
-    are none.
+    """A client of a Dask scheduler. cluster: the queue jobs that this client started; None if it started
+    none.
     """
 
     def __init__(self, client: Any, cluster: Any = None) -> None:
@@ -34,10 +34,9 @@ class DaskGrid:
 
     @classmethod
     async def open(cls, on: str, jobs: int) -> "DaskGrid":
-        """Connect to the scheduler at `on` (`tcp://host:8786`), or request that many jobs from the queue
-        (`slurm`).
+        """Connect to the scheduler at `on` (`tcp://host:8786`), or start `jobs` jobs in the queue (`slurm`).
 
-        Raises InputError for any other value, WorkerError if the scheduler does not answer.
+        Raises InputError for any other value of `on`, WorkerError if the scheduler does not answer.
         """
         # By default, Dask retries a missing scheduler forever.
         dask.config.set({"distributed.comm.timeouts.connect": CONNECT_S})
@@ -60,9 +59,8 @@ class DaskGrid:
         return cls(client, cluster)
 
     async def nodes(self) -> Mapping[str, Address]:
-        """Return the scheduler's workers that offer RESOURCE.
-
-        Raises WorkerError if the scheduler has ended.
+        """Return the scheduler's workers that offer RESOURCE. Raises WorkerError if the scheduler has
+        ended.
         """
         try:
             identity = await self._client.scheduler.identity()
@@ -99,15 +97,13 @@ class DaskGrid:
         await self._everywhere(far.stop)
 
     def on_progress(self, topic: str, listen: Callable[[str, str], None]) -> None:
-        """Call `listen` with a run's id and a short status whenever a node reports progress."""
-
         def heard(event: tuple[float, list[str]]) -> None:
             listen(*map(str, event[1][:2]))
 
         self._client.subscribe_topic(topic, heard)
 
     async def close(self) -> None:
-        """End the workers on the nodes, and the jobs that were started for this client."""
+        """End the workers on the nodes, and the queue jobs that this client started."""
         await self._everywhere(far.close, tuple(run for runs in self._taken.values() for run in runs))
         await self._client.close()
         if self._cluster is not None:
@@ -153,7 +149,7 @@ class DaskGrid:
 
 
 async def _queue(jobs: int) -> Any:
-    """Start queue jobs configured by `jobqueue.yaml`, each offering RESOURCE; return their cluster."""
+    """Start queue jobs as configured in `jobqueue.yaml`, each with one RESOURCE; return their cluster."""
     try:
         from dask_jobqueue import SLURMCluster
     except ImportError:

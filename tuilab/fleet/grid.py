@@ -9,15 +9,15 @@ from tuilab.fleet.messages import Greeting, JobResult, Task
 
 
 class NodeLost(Exception):
-    """The node or its task has been lost."""
+    """Raised if a node or its task is lost."""
 
 
 class NodeUnfit(Exception):
-    """The node cannot measure; the message gives the reason."""
+    """Raised if a node cannot measure; the message gives the reason."""
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """A node of the cluster. place: its address. name: the name set by the user, if any."""
+    """A node of the cluster. place: its network address. name: the name set by the user, if any."""
 
     place: str
     name: str = ""

@@ -1,4 +1,4 @@
-"""Defines a job: the part of a task that one node measures as a separate run."""
+"""Defines a job: the part of a task that a node measures as a separate run."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -14,9 +14,8 @@ from tuilab.model.requests import Measure
 
 @dataclass(frozen=True)
 class Job:
-    """Work for one node. name: displayed to users. make: builds the request for a given machine.
-
-    key: identifies the job, such as the index of its sweep point.
+    """Work for one node. key: identifies the job, such as the index of its sweep point. name: displayed
+    to users. make: builds the request for a given machine.
     """
 
     name: str
@@ -41,13 +40,12 @@ def common_devices(machines: Sequence[Machine]) -> list[str]:
 
 
 def lacks(machine: Machine, families: Sequence[str], others: Sequence[Machine]) -> str:
-    """Return the first of the device families `families` that this machine lacks but one of `others` has; ""
-    if there is none.
+    """Return the first of these device families that the machine lacks and another machine has; "" if
+    there is none.
     """
     here, there = families_of(machine), {kind for other in others for kind in families_of(other)}
     return next((kind for kind in families if kind in there and kind not in here), "")
 
 
 def families_of(machine: Machine) -> set[str]:
-    """Return the machine's device families, such as `{"CPU", "GPU"}`."""
     return {family(device.name) for device in machine.devices}

@@ -1,4 +1,6 @@
-"""Merges the jobs of many nodes into one sweep: gives their events the sweep's run id and point numbers."""
+"""Merges the jobs of many nodes into one sweep, by giving their events the sweep's run id and point
+numbers.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -49,7 +51,7 @@ class SweepRun:
         )
 
     def add(self, point: e.Point) -> None:
-        """Announce a point that was added after the sweep began."""
+        """Announce a point that the scheduler added after the sweep began."""
         self._on_event(e.PointAdded(run=self._request.id, point=point))
 
     def take(self, point: int, node: str, machine: Machine, visit: JobResult) -> None:
@@ -71,12 +73,12 @@ class SweepRun:
         self._measured_s += elapsed
 
     def lose(self, point: int, reason: str) -> None:
-        """Emit a failure for a point whose job was given up."""
+        """Emit a failure of every arm at a point, because its job was given up."""
         for arm in self._request.arms:
             self._trouble(arm.id, point, "failed", reason)
 
     def finish(self, status: e.Ending, message: str = "") -> None:
-        """End the sweep. If an arm ran at no point, its last problem is reported for the whole arm."""
+        """End the sweep. If an arm ran at no point, report its last problem for the whole arm."""
         for name, trouble in self._troubles.items():
             if name not in self._ran:
                 self._on_event(replace(trouble, point=None))
@@ -85,8 +87,8 @@ class SweepRun:
         )
 
     def _say(self, event: e.Event, point: int, node: str) -> None:
-        """Emit an event of a job as an event of the sweep. In the job's own events, the index of its only
-        point is 0.
+        """Emit an event of a job as an event of the sweep. A job has a single point, whose index in the
+        job's events is 0.
         """
         run = self._request.id
         match event:

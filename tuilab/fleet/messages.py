@@ -6,7 +6,7 @@ from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
 
 RESOURCE = "tuilab"
-"""The Dask resource of a node; each node has one unit, so it measures one job at a time."""
+"""The Dask resource that marks a node. Each node has one unit, so it measures one job at a time."""
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,11 +19,6 @@ class Greeting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of one job. events: JSON lines from the node's worker.
-
-    began, ended: seconds on the node's own clock, which may differ from other clocks.
-    """
-
     began: float
     ended: float
     events: tuple[msgspec.Raw, ...]
@@ -32,7 +27,7 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """A job for a node: a run, and the topic for progress messages.
 
-    taken: ids of the node's runs that the client has saved, so that the node can delete them.
+    taken: ids of runs on this node that the client has saved, so the node can delete them.
     """
 
     request: Measure

@@ -27,12 +27,12 @@ SAY_S = 0.5
 
 Say = Callable[[str], None]
 Held = Callable[[], bool]
-"""Returns True while the client waits for the task's answer or holds it."""
+"""Returns True while the client still needs the task's answer."""
 
 
 class Node:
-    """Owns the only tuilab worker of this process, in an event loop in a separate thread. Methods are
-    thread-safe.
+    """Owns the only tuilab worker of this process. Its methods are thread-safe: they use an event loop in
+    a separate thread.
     """
 
     def __init__(self, command: Sequence[str] | None = None) -> None:
@@ -47,14 +47,13 @@ class Node:
         threading.Thread(target=self._loop.run_forever, daemon=True, name="tuilab").start()
 
     def greet(self, held: Held) -> Machine:
-        """Start the worker and return its machine. The worker ends once no client holds its greeting.
+        """Start the worker and return its machine. The worker ends when no client needs it any more.
 
         Raises RuntimeError with the reason on failure.
         """
         return asyncio.run_coroutine_threadsafe(self._greeted(held), self._loop).result()
 
     def measure(self, task: Task, say: Say, held: Held) -> JobResult:
-        """Measure a run; return once it has ended, with or without success."""
         return asyncio.run_coroutine_threadsafe(self._measure(task, say, held), self._loop).result()
 
     def stop(self) -> None:
@@ -62,7 +61,6 @@ class Node:
             asyncio.run_coroutine_threadsafe(self._supervisor.cancel(self._run), self._loop)
 
     def close(self, taken: Sequence[str]) -> None:
-        """Stop the worker and delete the runs whose results the client has collected. Does not wait."""
         asyncio.run_coroutine_threadsafe(self._close(taken), self._loop)
 
     async def _greeted(self, held: Held) -> Machine:
@@ -72,7 +70,7 @@ class Node:
         return await self._greet()
 
     async def _watch(self) -> None:
-        """Stop the worker or the run once its client has left. Uncollected data stays in this machine's
+        """Stop the worker or the run after its client has left. Uncollected data stays in this machine's
         spool.
         """
         while self._leases:
@@ -129,8 +127,8 @@ class Node:
         return JobResult(began=began, ended=time.time(), events=tuple(kept))
 
     def _spooled(self, request: Measure) -> Measure:
-        """Return the request with the path of a local events file, which exists until the client has
-        collected the result.
+        """Return the request with a local events file, which is kept until the client has collected the
+        result.
         """
         try:
             place = folder()
@@ -145,8 +143,8 @@ class Node:
                 self._kept.pop(run).unlink(missing_ok=True)
 
     def _leave(self) -> None:
-        """Mark the files of all runs as abandoned, so that the next lab on this machine imports them although
-        this process continues.
+        """Mark the events files of all runs as abandoned, so that the next lab on this machine imports
+        them while this process continues.
         """
         while self._kept:
             file = self._kept.popitem()[1]
@@ -179,8 +177,8 @@ def _words(event: e.Event) -> str:
 
 
 def command() -> list[str]:
-    """Return the command for a tuilab worker without the environment settings of Dask, which would affect the
-    measurement.
+    """Return the command for a tuilab worker. It unsets Dask's environment variables, which would affect
+    the measurement.
     """
     import dask.config
 
@@ -205,8 +203,8 @@ def greet() -> bytes:
 
 
 def measure(task: bytes) -> bytes:
-    """Measure one job; return its JobResult as JSON. Runs in a thread of the Dask worker, and reports
-    progress under the task's topic.
+    """Measure one job; return its JobResult as JSON. Reports progress under the task's topic. Runs in a
+    thread of the Dask worker.
     """
     from distributed import get_worker
 
@@ -219,10 +217,7 @@ def measure(task: bytes) -> bytes:
 
 
 def _held() -> Held:
-    """Return a function that checks whether the client still needs the calling task.
-
-    The scheduler reports when the client leaves.
-    """
+    """Return a function that checks whether the client still needs the answer of the calling task."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -236,9 +231,8 @@ def _held() -> Held:
 
 
 def stop() -> None:
-    """Stop this node's measurement.
-
-    Runs in the event loop of the Dask worker: its threads are busy with the measurement.
+    """Stop this node's measurement. Runs in the event loop of the Dask worker, because the worker's
+    threads are busy.
     """
     node().stop()
 

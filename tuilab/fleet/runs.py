@@ -26,10 +26,10 @@ NOBODY = (
 
 @dataclass
 class FleetSweep:
-    """A sweep on a fleet. plan: builds the request, given the device names that all machines have. nearest:
-    returns the nearest allowed value on the axis.
+    """A sweep on a fleet.
 
-    families: device families of the arms.
+    plan: builds the request, given the device names that all machines share. nearest: returns the nearest
+    allowed value on the axis. families: device families of the arms.
     """
 
     grid: Grid
@@ -46,9 +46,8 @@ class FleetSweep:
         self._record: SweepRun | None = None
 
     async def run(self) -> None:
-        """Measure all points, and additional points around a crossover.
-
-        Raises WorkerError if no node can measure.
+        """Measure all points, and further points around a crossover. Raises WorkerError if no node can
+        measure.
         """
         machines = await self._spread.machines()
         fit = [machine for machine in machines if not lacks(machine, self.families, machines)]
@@ -70,7 +69,6 @@ class FleetSweep:
         await self._spread.close()
 
     async def stop(self) -> None:
-        """Stop the sweep on every node. Keeps the data measured so far."""
         await self._spread.stop()
 
     async def _refine(self, request: Measure, count: int) -> None:
@@ -109,8 +107,6 @@ class FleetSweep:
 
 @dataclass
 class FleetRuns:
-    """Separate runs, each on one node. measured: callback for the key and final state of each run."""
-
     grid: Grid
     plans: Sequence[tuple[str, Callable[[Machine], Measure]]]
     families: Sequence[str]
@@ -124,11 +120,9 @@ class FleetRuns:
 
     @property
     def failed(self) -> dict[int, str]:
-        """The runs that could not be measured: key → reason."""
         return self._spread.failed
 
     async def run(self) -> None:
-        """Measure all runs. Raises WorkerError if no node can measure."""
         if not await self._spread.machines():
             await self._spread.close()
             raise WorkerError("stopped before it started" if self._spread.stopping else NOBODY)
@@ -140,7 +134,6 @@ class FleetRuns:
             await self._spread.close()
 
     async def stop(self) -> None:
-        """Stop every node. Keeps the data measured so far."""
         await self._spread.stop()
 
     def _taken(self, cell: Job, hand: NodeSlot, visit: JobResult) -> None:

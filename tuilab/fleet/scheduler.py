@@ -15,17 +15,16 @@ from tuilab.model.machine import Machine
 
 POLL_S = 0.5
 PATIENCE_S = 60.0
-"""Seconds to wait for a first node."""
 STOP_S = 5.0
 """Seconds for a stopped node to send its data."""
 MOST_LOST = 3
-"""Maximum number of nodes lost while measuring the same job; after that, the job is given up."""
+"""Number of nodes that may be lost during the same job before the job is given up."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """The current activity of a node, for display. done, total: numbers of jobs in the whole task.
 
-    step: whether an activity starts or ends. grave: whether something unusual happened.
+    step: an activity starts or ends. grave: something unusual happened.
     """
 
     node: str
@@ -52,10 +51,10 @@ Taken = Callable[[Job, NodeSlot, JobResult], None]
 
 @dataclass
 class Scheduler:
-    """Measures jobs on a grid. Calls `taken` exactly once for each measured job.
+    """Measures jobs on a grid. Calls `taken` exactly once for each measured job. Does not close the grid.
 
     families: device families that the jobs need; a node stays idle if it lacks a family that another node
-    has. failed: jobs that were given up, with the reasons. Does not close the grid.
+    has. failed: jobs that were given up, with the reasons.
     """
 
     grid: Grid
@@ -78,7 +77,7 @@ class Scheduler:
     _quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def machines(self) -> list[Machine]:
-        """Greet every node; return their machines once all have answered, or an empty list if there are no
+        """Greet every node; return the machines after all nodes have answered. Empty if there are no
         nodes.
         """
         self.grid.on_progress(self.topic, self._hear)
@@ -96,8 +95,8 @@ class Scheduler:
         return [hand.machine for hand in self._fit() if hand.machine is not None]
 
     async def run(self, cells: Sequence[Job]) -> None:
-        """Measure these jobs; return when each has been measured or given up, or when all nodes
-        have stopped.
+        """Measure these jobs. Returns when each job is measured or given up, or when all nodes have
+        stopped.
         """
         self._pending.extend(cells)
         self.total += len(cells)
@@ -135,7 +134,7 @@ class Scheduler:
         return [hand for place, hand in self.hands.items() if place not in self._spent]
 
     async def _pause(self) -> None:
-        """Wait for an event or for the next check for new nodes. Re-raises a task's exception."""
+        """Wait for an event, or until the next check for new nodes. Re-raises the exception of a task."""
         try:
             await asyncio.wait_for(self._change.wait(), self.poll_s)
         except TimeoutError:
@@ -146,7 +145,7 @@ class Scheduler:
                 task.result()
 
     async def _look(self) -> None:
-        """Add new nodes and drop nodes that have left."""
+        """Add new nodes, and drop nodes that have left."""
         there = await self.grid.nodes()
         for place in list(self.hands):
             if place not in there:
@@ -167,7 +166,7 @@ class Scheduler:
             self._return(hand)
 
     def _return(self, hand: NodeSlot) -> None:
-        """Give the job of a lost node to another node, unless the job seems to crash nodes."""
+        """Give the job of a lost node to another node, unless too many nodes were lost during the job."""
         cell, hand.cell, hand.run = hand.cell, None, ""
         assert cell is not None
         self._lost[cell.key] = self._lost.get(cell.key, 0) + 1
@@ -207,7 +206,9 @@ class Scheduler:
             self._tell(hand, words, grave=True)
 
     def _label(self, address: Address, host: str) -> str:
-        """Return the machine's name, with the node's name added if several nodes share a machine."""
+        """Return a unique name for a node: its machine's name, with the node's own name or port if
+        several nodes share a machine.
+        """
         taken = {hand.label for hand in self.hands.values()}
         port = address.place.rpartition(":")[2]
         named = f"{host}/{address.name}" if address.name and address.name != address.place else host

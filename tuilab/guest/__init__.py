@@ -1,4 +1,4 @@
-"""Runs tuilab's modules, found by path, in a Python without tuilab. Installs nothing in that Python."""
+"""Runs tuilab's modules in a Python in which tuilab is not installed, and installs nothing there."""
 
 import os
 import sys
@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 COMPILED = "TUILAB_COMPILED"
-"""Environment variable of a guest (a worker in a Python without tuilab): folders of the packages that tuilab
-needs besides NumPy and TensorFlow, joined as in PATH. Each is the folder of the package itself, such as
+"""Environment variable of a guest (a worker in a Python without tuilab): folders of the packages that
+tuilab needs besides NumPy and TensorFlow, separated as in PATH. Each is the package's own folder, such as
 `…/msgspec`.
 """
 
@@ -30,15 +30,15 @@ def command(module: str, *arguments: str) -> list[str]:
 
 
 def door(module: str, *arguments: str, python: str) -> list[str]:
-    """Return the command that runs a tuilab module by path, even in a Python without tuilab."""
+    """Return the command that runs a tuilab module with any Python, by the path of tuilab's folder."""
     return [python, str(Path(__file__).resolve().parent), module, *arguments]
 
 
 def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables for a guest that uses the Python in `folder`. PATH starts with that
-    folder's programs, such as ptxas.
+    """Return the environment variables for a guest that uses the Python in `folder`. PATH starts with the
+    programs of this folder, such as ptxas.
 
-    variables: variables that the user sets. Nothing is written to the folder, not even bytecode.
+    variables: variables that the user sets. The guest writes nothing to the folder, not even bytecode.
     """
     return {
         "PATH": os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", os.defpath)]),

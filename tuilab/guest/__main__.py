@@ -1,9 +1,10 @@
 """Runs a tuilab module in a Python without tuilab: `python …/tuilab/guest MODULE ARGUMENTS`.
 
-tuilab's modules are found by path. Other requirements besides NumPy and TensorFlow come from tuilab's own
-installation: msgspec, visible only to tuilab's modules, if its compiled part fits this Python, else the
-substitute `structs`; psutil if the environment lacks it. Features missing in Python 3.9 are provided too.
-Nothing is added to `sys.path`, so user code finds exactly what its environment contains.
+Finds tuilab's modules by path. NumPy and TensorFlow come from the environment. msgspec comes from tuilab's
+own installation if its compiled part fits this Python, else the substitute `structs` replaces it; only
+tuilab's modules see it. psutil comes from tuilab's installation if the environment lacks it. Also provides
+features that Python 3.9 lacks. Nothing is added to `sys.path`, so user code finds exactly what its
+environment contains.
 
 This file runs in Python 3.9 and later, before any tuilab module can be imported.
 """
@@ -21,16 +22,16 @@ ROOT = os.path.dirname(HERE)
 OLDEST = (3, 9)
 
 LENT: "dict[str, ModuleType]" = {}
-"""Modules that only tuilab's modules can import, by name ("lent" modules)."""
+"""Modules that only tuilab's modules can import, by name: the "lent" modules."""
 GIVEN: "dict[str, Any]" = {}
-"""Replacements for builtins, seen only by tuilab's modules."""
+"""Replacements for builtins. Only tuilab's modules see them."""
 
 
 class Loader(importlib.machinery.SourceFileLoader):
-    """Loads a tuilab module so that its imports find the modules in `LENT` first."""
+    """Loads a tuilab module, whose imports find the modules in `LENT` first."""
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
-        """Compile without evaluating annotations if this Python cannot evaluate `X | Y`."""
+        """Compile a module. Annotations stay unevaluated if this Python cannot evaluate `X | Y`."""
         if sys.version_info >= (3, 10):
             return super().source_to_code(data, path)
         import __future__
@@ -38,7 +39,7 @@ class Loader(importlib.machinery.SourceFileLoader):
         return compile(data, path, "exec", __future__.annotations.compiler_flag, True, _optimize)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module while the lent modules replace the environment's modules of the same names."""
+        """Run the module. Meanwhile, the lent modules replace the environment's modules of the same names."""
         before = {name: sys.modules.get(name) for name in LENT}
         sys.modules.update(LENT)
         vars(module).update(GIVEN)
@@ -60,10 +61,6 @@ class Program(Loader):
 
 
 class Finder:
-    """Finds `tuilab` and its submodules in tuilab's folder, even if the environment has a module of that
-    name.
-    """
-
     @staticmethod
     def find_spec(
         name: str, path: Any = None, target: Any = None
@@ -97,13 +94,12 @@ def load(name: str, file: str, loader: Any = None) -> ModuleType:
 
 
 def taken_out(package: str) -> "dict[str, ModuleType]":
-    """Remove a package's modules from `sys.modules` and return them."""
     names = [name for name in sys.modules if name.partition(".")[0] == package]
     return {name: sys.modules.pop(name) for name in names}
 
 
 def lend_msgspec(place: str) -> None:
-    """Put tuilab's own msgspec into `LENT` if its compiled part fits this Python, or else the substitute."""
+    """Put a msgspec into `LENT`: tuilab's own if its compiled part fits this Python, else the substitute."""
     own = taken_out("msgspec")
     try:
         load("msgspec", os.path.join(place, "__init__.py"))
@@ -122,7 +118,9 @@ def lend_msgspec(place: str) -> None:
 
 
 def find_psutil(place: str) -> None:
-    """Find the environment's psutil, or else tuilab's. Exits with advice if neither can be loaded."""
+    """Find psutil in the environment, or else in tuilab's installation. Exits with advice if neither can
+    be loaded.
+    """
     try:
         import psutil  # noqa: F401
     except ImportError:

@@ -1,7 +1,7 @@
 """The part of msgspec that tuilab's messages need, in pure Python: the same structs, the same JSON.
 
-A worker in the user's own Python uses it if tuilab's compiled msgspec does not fit that Python. It has the
-same names as msgspec and replaces it. Messages are few and sent between rounds, so speed does not matter.
+Replaces msgspec in a worker in the user's own Python if tuilab's compiled msgspec does not fit that Python.
+Messages are few and sent between rounds, so speed does not matter.
 """
 
 import ast
@@ -39,7 +39,9 @@ class Raw(bytes):
 
 
 class Either(tuple):  # type: ignore[type-arg]
-    """Stands for `A | B` of two structs in a Python without this type operator. Works with `isinstance`."""
+    """Stands for `A | B` of two structs in a Python without this operator for types. Works with
+    `isinstance`.
+    """
 
     def __or__(self, other):
         return Either((*self, *_alternatives(other)))
@@ -65,7 +67,6 @@ _REQUIRED = object()
 
 
 def field(*, name=None, default=_REQUIRED, default_factory=None):
-    """Declare a field with another name in JSON, or with a default value that is created for each struct."""
     return _Field(name, default, default_factory)
 
 
@@ -160,8 +161,6 @@ def _is_class_variable(kind):
 
 
 class _Unions(ast.NodeTransformer):
-    """Rewrites `A | B` as `Union[A, B]`, which Python 3.9 can evaluate."""
-
     def visit_BinOp(self, node):
         self.generic_visit(node)
         both = ast.Tuple(elts=[node.left, node.right], ctx=ast.Load())
@@ -178,8 +177,6 @@ def _evaluated(kind, scope):
 
 
 class _EitherOf:
-    """Like `Union[…]`, but also accepts `Either`."""
-
     def __getitem__(self, kinds):
         return typing.Union[tuple(part for kind in kinds for part in _alternatives(kind))]
 
@@ -435,7 +432,6 @@ class _Json:
             return cls
 
         def decode(self, line):
-            """Decode JSON. Raises DecodeError or ValidationError."""
             return _Json.decode(line, type=self._type)
 
     @staticmethod

@@ -12,9 +12,7 @@ from tuilab.profile.xplane import HOST, XEvent
 CALL = "tuilab call"
 SYNC = "tuilab sync"
 MARK = "tuilab mark: "
-"""Prefix for the name of a phase. While such an event lasts, the call's time belongs to this phase,
-regardless of TensorFlow's own events.
-"""
+"""Prefix of tuilab's own events, which name a phase. During such an event, all time belongs to this phase."""
 
 _FUNCTION = re.compile(r"^__(?:inference|forward|backward)_")
 _EAGER = "EagerLocalExecute: "
@@ -23,32 +21,30 @@ _DISPATCH = ("TFE_", "Eager", "ValidateInputTypeAndPlacement", "convert_to_tenso
 _RUNTIME = ("ExecutorState::", "FunctionRun", "ExecutorDoneCallback", "CpuExecutable::", "GpuExecutable::")
 _PROGRAM = "BlockUntilReady"
 PROGRAM = "program"
-"""The phase in which a thread waits for an XLA program. On a CPU, the program's threads are computing during
-this wait, even if the profiler does not record them.
+"""The phase in which a thread waits for an XLA program. On a CPU, the program's threads compute during
+this phase, even if the profiler records no events for them.
 """
 _PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
 NEXT = "IteratorGetNextOp::"
-"""Prefix of the event for a graph's wait for a dataset element. The event is on a separate thread."""
+"""Prefix of the event in which a graph waits for a dataset element. The event is on a separate thread."""
 
 _COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
-"""Matches the names of copies in CUPTI and in ROCm's tracer; the last alternative is ROCm's kernel for copies
-on a device.
+"""Matches the names of copies in CUPTI and in ROCm's tracer. The last alternative is ROCm's kernel for
+copies within a device.
 """
 
 
 class Key(msgspec.Struct, frozen=True, gc=False):
-    """Identifies a row of the table of ops."""
-
     op: str
     name: str
     device: str
 
 
 class Meaning(msgspec.Struct, frozen=True, gc=False):
-    """What a thread is doing during an event.
+    """A thread's activity during an event.
 
-    eager: the current eager op. op: True if the event is itself an op, not a part of an op. sticks: True if
-    all events inside this event belong to its phase.
+    eager: the current eager op. op: the event is an op, not a part of an op. sticks: all events inside this
+    event belong to its phase.
     """
 
     phase: str | None = None
@@ -59,8 +55,8 @@ class Meaning(msgspec.Struct, frozen=True, gc=False):
 
 
 def meaning(event: XEvent, around: Meaning) -> Meaning:
-    """Return the meaning of a host event inside the event `around`. Unknown events inherit the meaning of
-    `around`.
+    """Return the meaning of a host event inside an event with the meaning `around`. An unknown event
+    means the same as the event around it.
     """
     if around.sticks:
         return around

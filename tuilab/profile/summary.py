@@ -19,7 +19,7 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
     """Return one row per op, longest first. Ops of the input pipeline come last, because they run
     concurrently with the call.
 
-    factor: scales each op's time. It is the account's computing time divided by the profile's.
+    factor: scales the times, so that they add up to the computing time of the account.
     """
     calls = max(1, len(of.windows))
 
@@ -40,7 +40,9 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
 
 
 def shortened(rows: Sequence[OpTime], most: int = MOST_OPS) -> list[OpTime]:
-    """Return the first `most` rows, and merge the others by type and device, which preserves the sums."""
+    """Return the first `most` rows. Merges the other rows by type and device, so that the sums stay the
+    same.
+    """
     behind: dict[tuple[str, str, Phase], list[OpTime]] = {}
     for row in rows[most:]:
         behind.setdefault((row.op, row.device, row.phase), []).append(row)
@@ -73,7 +75,7 @@ def devices(of: Sums) -> tuple[DeviceTime, ...]:
 
 
 def rest(account: Account, step_s: float) -> str:
-    """Describe the part of a call's time outside its ops: the other phases by name, and the profiler's
+    """Return a phrase for the part of a call's time outside its ops: the other phases, and the profiler's
     overhead.
     """
     named = [part for part in account.parts if part.phase not in ("compute", *COPIES, "input_wait")]
@@ -96,8 +98,8 @@ def rest(account: Account, step_s: float) -> str:
 def timeline(
     lines: Sequence[XLine], found: Activity, of: Sums, most: int
 ) -> tuple[tuple[Lane, ...], tuple[Span, ...], int]:
-    """Return the lanes that have events within the calls, the events by start time, and the number of omitted
-    events.
+    """Return the lanes with events inside the calls, the events in order of their start, and the number
+    of omitted events.
     """
     if not of.windows:
         return (), (), 0

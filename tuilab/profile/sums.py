@@ -1,4 +1,4 @@
-"""Divides the time of a call: each moment belongs to one phase, and to the ops that ran in it.
+"""Divides the time of a call: each moment belongs to one phase, and to the ops that run at this moment.
 
 Pure functions.
 """
@@ -31,11 +31,12 @@ _TO_HOST = re.compile(r"(?i)d2h|dtoh|devicetohost")
 class Sums:
     """Sums over all calls, in picoseconds.
 
-    calls: for each call, its time by phase; the phases add up to its length. events: number of events on the
-    calling thread within the calls. ops: each op's share of the calls' time. busy: each op's own durations.
-    devices: how long each device had a kernel running. on_device: time by phase on devices other than the
-    host, according to their own clocks. beside: durations of the input pipeline's ops, which run
-    concurrently. computed, copies: the ops that ever computed or copied; all other ops only waited.
+    calls: for each call, its time by phase; the phases add up to the call's duration. events: number of
+    events on the calling thread within the calls. ops: each op's share of the calls' time. busy: each op's
+    own durations. devices: for each device, the time during which it ran a kernel. on_device: time by phase
+    on devices other than the host, according to the devices' clocks. beside: durations of the input
+    pipeline's ops, which run concurrently. computed, copies: the ops that ever computed or copied; all other
+    ops only waited.
     """
 
     windows: list[Window]
@@ -60,17 +61,16 @@ class Sums:
 
 
 def windows(events: Iterable[Seen]) -> list[Window]:
-    """Return the start and end of each call, earliest first."""
     return sorted((seen.event.start, seen.event.end) for seen in events if seen.event.name == CALL)
 
 
 def sums(found: Activity) -> Sums:
     """Divide the time of the calls among phases and ops.
 
-    A moment counts as compute if any kernel of the call is running, on any thread or device; the running
-    kernels share it equally. Otherwise it counts as a copy if a copy is running; otherwise as input if a
-    graph is waiting for an element; otherwise it has the phase of the calling thread. A moment counts as a
-    stall while the device waits, between two kernels, for an op on the host or for a copy.
+    A moment counts as compute if any kernel of the call is running, on any thread or device; concurrent
+    kernels share the moment equally. Otherwise it counts as a copy during a copy, and as input while a graph
+    waits for an element. All other moments have the phase of the calling thread. A moment counts as a stall
+    if the device waits, between two kernels, for an op on the host or for a copy.
     """
     calls = windows(found.events)
     out = Sums(calls)
@@ -100,7 +100,7 @@ def sums(found: Activity) -> Sums:
 
 
 def _correct_segment(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
-    """Correct a segment's meaning, using facts that only the whole profile shows.
+    """Correct a segment's meaning with facts that only the whole profile shows.
 
     An op that only launched kernels does not count as computing. Work of the input pipeline on the calling
     thread counts as waiting.
@@ -152,9 +152,9 @@ def _share(out: Sums, window: Window, segments: Sequence[Segment], main: int | N
 def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
     """Return the periods of a call in which its device waits for the host.
 
-    Such a period is a gap between two kernels that contains a copy over the link, or a gap in which ops
-    compute on the host for at least half of the time. The latter may also be before the first or after the
-    last kernel. Other gaps are launch time for the next kernel, or copies in and out.
+    Such a period is a gap between kernels. It contains a copy over the link, or ops that compute on the host
+    for at least half of the gap. A gap of the second kind may also be before the first or after the last
+    kernel. Other gaps are launch time for the next kernel, or copies in and out.
     """
     computing = [s for s in segments if s.meaning.phase == "compute" and s.meaning.key is not None]
     kernels = _join_periods(
@@ -171,7 +171,7 @@ def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
 
 
 def _within(window: Window, others: Iterable[Window]) -> int:
-    """Return the time in the window that the periods cover, in picoseconds."""
+    """Return for how much of the window's time, in picoseconds, one of these periods lasts."""
     return sum(max(0, min(end, window[1]) - max(begin, window[0])) for begin, end in others)
 
 
@@ -200,7 +200,6 @@ class _Running:
         self._stalls = 0
 
     def change(self, segment: Segment, step: int) -> None:
-        """Record that a segment begins (`step` 1) or ends (`step` -1)."""
         phase, key = segment.meaning.phase, segment.meaning.key
         if phase == STALL:
             self._stalls += step
@@ -245,7 +244,9 @@ class _Running:
         return phase, {key: 1} if phase == "input" and key is not None else {}
 
     def _way(self) -> str:
-        """Return the direction of the current copy, by the call's own mark or else by the copies' names."""
+        """Return the direction of the current copy, from the call's own phase or from the names of the
+        copies.
+        """
         if self._calling.phase in ("copy_in", "copy_out"):
             return self._calling.phase
         ways = {_direction(key.op) for key in self._active["copy"]}
@@ -253,17 +254,17 @@ class _Running:
 
 
 def _direction(name: str) -> str:
-    """Return a copy's direction, given its event name from CUPTI or from ROCm's tracer."""
+    """Return the direction of a copy, given the name of its event in CUPTI or ROCm's tracer."""
     if _TO_DEVICE.search(name):
         return "copy_in"
     return "copy_out" if _TO_HOST.search(name) else "copy"
 
 
 def _count(out: Sums, found: Activity) -> None:
-    """Count the ops from the start of the first call to the end of the last.
+    """Count the ops between the start of the first call and the end of the last call.
 
-    Kernels that start between two calls count too, because a device continues after the call that launched
-    its kernels has returned.
+    Kernels between two calls count too, because a device continues after the call that launched its kernels
+    has returned.
     """
     if not out.windows:
         return

@@ -15,7 +15,7 @@ _RECORD = "ThreadpoolListener::Record"
 _CAPTURED = "InstantiatedCapturedFunction::"
 _END = "end: "
 _LOOP = re.compile(r"^ReduceIterator::.*::Scan$")
-"""Name of the runtime's event for one iteration of a loop over a dataset inside a graph. The runtime executes
+"""Matches the runtime's event for one iteration of a graph's loop over a dataset. The runtime executes
 such a loop as an iterator.
 """
 NOWHERE = -1
@@ -23,7 +23,7 @@ NOWHERE = -1
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):
-    """A period during which a lane has the same innermost event. pipeline: True if the thread worked for
+    """A period during which a lane's innermost event stays the same. pipeline: the thread works for
     tf.data.
     """
 
@@ -43,10 +43,7 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass
 class Activity:
-    """The segments of all lanes.
-
-    launchers: ops whose host events only launched work on a GPU.
-    """
+    """The segments of all lanes. launchers: ops whose host events only launched work on a GPU."""
 
     segments: list[Segment] = field(default_factory=list)
     events: list[Seen] = field(default_factory=list)
@@ -62,7 +59,7 @@ class _Frame:
 
 
 class _Thread:
-    """One host thread: its open events, and the time up to which it is accounted for."""
+    """A host thread. cursor: the time up to which its events have been added as segments."""
 
     def __init__(self, lane: int, pipeline: bool) -> None:
         self.lane, self.pipeline = lane, pipeline
@@ -79,18 +76,17 @@ class _Thread:
 
 
 def activity(lines: Sequence[XLine]) -> Activity:
-    """Return the activity of every lane; lanes are numbered as in `lines`."""
     walk = _Walk(lines)
     walk.run()
     return walk.found
 
 
 class _Walk:
-    """One pass over all host events in time order, to follow work passed between threads.
+    """One pass over all host events in time order, which follows work from thread to thread.
 
     The runtime numbers each run of a function. `Record` and `StartRegion` events with the same number link
-    the thread that handed over work to the thread that ran it. If tf.data started the run, its work belongs
-    to the pipeline.
+    the thread that submitted work to the thread that ran it. If tf.data started the run, the work belongs to
+    the pipeline.
     """
 
     def __init__(self, lines: Sequence[XLine]) -> None:
@@ -152,9 +148,8 @@ class _Walk:
             self._begun[event.stats["_p"]] = Segment(NOWHERE, end, end, inner, pipeline)
 
     def _note_end(self, event: XEvent) -> None:
-        """Record an end mark.
-
-        An operation of an XLA program may continue on other threads after its event, until its end mark.
+        """Add a segment from the end of an XLA operation's event to its end mark, because the operation
+        may continue on other threads.
         """
         begun = self._begun.pop(event.stats.get("_c", -1), None) if event.name.startswith(_END) else None
         if begun is not None and event.start > begun.end:
@@ -172,8 +167,8 @@ class _Walk:
 
     @staticmethod
     def _of_loop(thread: _Thread) -> bool:
-        """Return True if the thread is about to run the body of a graph's loop over a dataset, as opposed to
-        a stage of the dataset.
+        """Return True if the thread runs the body of a graph's loop over a dataset, rather than a stage
+        of the dataset.
         """
         iterators = (frame.event.name for frame in reversed(thread.stack) if "Iterator::" in frame.event.name)
         return _LOOP.match(next(iterators, "")) is not None
@@ -190,9 +185,7 @@ class _Walk:
         return thread.pipeline if context is None else context in self._captured
 
     def _emit(self, thread: _Thread, until: int) -> None:
-        """Add a segment for the time from the thread's cursor to `until`, with the innermost open event's
-        meaning.
-        """
+        """Add a segment from the thread's cursor to `until`, with the meaning of the innermost open event."""
         if thread.stack and until > thread.cursor and thread.meaning.phase is not None:
             self.found.segments.append(
                 Segment(thread.lane, thread.cursor, until, thread.meaning, self._pipeline(thread))
@@ -217,8 +210,8 @@ class _Walk:
 
 
 def _with_regions(events: Sequence[XEvent]) -> Iterator[XEvent]:
-    """Yield the events, with each pair of start and stop marks merged into one event from the first mark to
-    the second.
+    """Yield the events. Merges each pair of start and stop marks into one event that lasts from the first
+    mark to the second.
     """
     opened: XEvent | None = None
     for event in events:

@@ -13,7 +13,7 @@ import msgspec
 
 HOST = "CPU"
 EMULATED = "emulated_stream"
-"""Prefix of the names of threads with which tests emulate a GPU."""
+"""Prefix of the names of threads that act as GPU streams in tests."""
 _PROTOCOL = Path("tsl", "profiler", "protobuf", "xplane_pb2.py")
 _GPU = re.compile(r"^/device:(GPU:\d+)")
 # Statistics to read; the others are ignored.
@@ -36,8 +36,8 @@ class XEvent(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class XLine:
-    """A host thread or a GPU stream. Its events are sorted by start time; of events with the same start, the
-    longest comes first.
+    """A host thread or a GPU stream. Its events are sorted by start time; events with the same start are
+    sorted by length, longest first.
     """
 
     name: str
@@ -63,7 +63,8 @@ def read(data: bytes) -> Recording:
 def _messages() -> ModuleType:
     """Return the protocol buffer classes for the profiler's file, without importing TensorFlow.
 
-    If TensorFlow is imported too, it shares these classes. Raises ImportError if TensorFlow is not installed.
+    If TensorFlow is imported too, it uses the same classes. Raises ImportError if TensorFlow is not
+    installed.
     """
     found = importlib.util.find_spec("tensorflow")
     places = [
@@ -105,7 +106,7 @@ def _lines(plane: Any) -> list[XLine]:
 
 
 def _kind(metadata: Any, names: Mapping[int, str], wanted: set[int]) -> tuple[str, str, dict[str, Stat]]:
-    """Return the properties shared by events of one kind: name, op type, statistics."""
+    """Return the properties that all events of a kind share: name, op type, statistics."""
     shown = metadata.display_name
     is_node = bool(shown) and metadata.name.endswith(":" + shown)
     stats = {names[s.metadata_id]: _value(s, names) for s in metadata.stats if s.metadata_id in wanted}
