@@ -1,4 +1,5 @@
 """Finds the shapes of a user function's arguments, and builds calls with arrays of these shapes.
+
 Shapes come from `--input`, an `input_signature`, a `tf.TensorSpec` annotation or a docstring example.
 """
 
@@ -31,6 +32,7 @@ TRIES = 8
 
 class ShapesNeededError(InputError):
     """Raised if a function has arguments of unknown shape.
+
     trace: traces the function with given shapes of the arguments in `lacking`. known: the shapes of the other
     arguments.
     """
@@ -138,6 +140,7 @@ class Arguments:
 
     def trace(self, call: Callable[..., Any]) -> None:
         """Trace the call in a separate graph, where TensorFlow creates variables without running an eager op.
+
         Raises whatever the call raises.
         """
         tf = sys.modules["tensorflow"]
@@ -147,6 +150,7 @@ class Arguments:
 
     def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
         """Find the valid values of integer, string and mask inputs by reading the graph.
+
         If the graph shows no limit for an integer input, tries smaller and smaller integers until a call
         succeeds.
         """
@@ -384,6 +388,7 @@ class _CalledError(Exception):
 def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any] | None:
     """Return the arguments of the example call in the function's docstring, as in `>>> step(tf.ones([32,
     64]))`.
+
     Runs the assignments, imports and expressions before that call, as doctest does.
     """
     import doctest  # imported here because the import is slow and only this function needs it
@@ -440,6 +445,7 @@ def with_own(parameters: Sequence[Parameter], dimensions: Sequence[Parameter]) -
 
 def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Case:
     """Return a case (the callable part of an arm) that calls `step`.
+
     Tensors and arrays among the arguments are inputs of the case; other arguments are constants.
     """
     tf, arrays = b.tf, []

@@ -26,6 +26,7 @@ QUESTIONS: dict[str, str] = {
 
 def ask(context: Context, request: Request) -> None:
     """Send the question's answers, and mark the last answer as final.
+
     Holds back an answer without a `more` field until it is known whether another answer follows.
     """
     assert isinstance(request, Ask)

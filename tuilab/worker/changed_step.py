@@ -1,5 +1,6 @@
 """Changes a captured step and compares its results: `python -m tuilab.worker.changed_step FOLDER CHANGE
 [OUT]`.
+
 Prints JSON. `apart`: the largest relative difference between the results, or between the variables after the
 call; null if the unchanged step does not reproduce its own results, for example because it draws random
 numbers. `problem`: why the changed step does not run. The changes `float32`, `mixed` and `many` also write
@@ -21,6 +22,7 @@ Change = Literal["xla", "graph", "float32", "mixed", "many"]
 
 def call(tf: Any, folder: str, change: Change | None, steps: int = 1) -> list[Any]:
     """Load the step from the folder, call it, and return its results and variables as arrays.
+
     steps: number of steps, in one call if the change is `many`. Without a change, Grappler is off, so ops run
     one by one as in eager mode.
     """

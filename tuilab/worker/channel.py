@@ -21,6 +21,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 class Channel:
     """Writes events and reads request lines. Writing is safe from any thread.
+
     outward, inward: translate the device names in sent and received lines.
     """
 
@@ -77,6 +78,7 @@ class Channel:
 
     def leave(self) -> NoReturn:
         """Exit at once and end every process that user code started; the guard ends any that remain.
+
         Kills the process group only if processes cannot be listed, because the group may include other
         programs, such as the rest of a shell pipeline.
         """

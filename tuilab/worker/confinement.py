@@ -56,6 +56,7 @@ def confined_scope() -> str:
 
 def confine_if_asked() -> None:
     """Confine this process if the variable `CONFINE` requests it. Does nothing if the kernel lacks Landlock.
+
     Call before any thread starts. Raises OSError if the kernel refuses.
     """
     told = os.environ.pop(CONFINE, "")

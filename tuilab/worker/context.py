@@ -24,6 +24,7 @@ class Cancelled(BaseException):
 
 class Context:
     """State of the worker process. `tf` and `machine` are set once TensorFlow has started.
+
     gpus: the GPUs to open; after the start, the GPUs that were opened. painted: set when the screen has drawn
     the last report. turn: set when it is this worker's turn to measure. watched: True if a screen may be
     drawing the reports. own_code: True while user code, which may start processes, is being measured. sent:

@@ -1,4 +1,5 @@
 """Chooses the GPUs that this process opens, and translates their names.
+
 A GPU context takes memory and time, and other people may be using the GPU. So the process opens only the GPUs
 that a run needs: the first GPU, until a run asks for others. TensorFlow cannot open another GPU later, or
 continue after a GPU failed to open. In these cases the process replaces itself and keeps its process id and
@@ -35,6 +36,7 @@ _NAMED = re.compile(rb"\bGPU:(\d+)\b|\bgpu(\d+)(?=\.(?:eager|graph|xla)\b)")
 @dataclass(frozen=True)
 class Gpus:
     """GPU indices, as numbered by the machine.
+
     opened: the GPUs of this process, in TensorFlow's order. failed: GPUs that could not be opened and are not
     tried again. why: the reason for the failure. count: number of the machine's GPUs.
     """

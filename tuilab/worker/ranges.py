@@ -175,6 +175,7 @@ class _Walk:
 
     def body(self, graph: Any, sources: dict[str, _Sources], handles: dict[str, Any], depth: int) -> None:
         """Follow the inputs through a graph. Adds to `sources` and `handles`, whose keys are tensor names.
+
         handles: the outer graph's handle of each variable and lookup table.
         """
         for op in graph.get_operations() if depth < MOST_DEPTH else ():

@@ -48,6 +48,7 @@ class _Ticker:
 
 def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     """Import TensorFlow, initialize its devices, run one op on each and send `Ready`.
+
     If a GPU cannot be opened, the process replaces itself with a process that skips this GPU. pending:
     requests for the replacement process.
     """

@@ -1,4 +1,5 @@
 """Manages the folder for this process's temporary files.
+
 The process's guard deletes the folder. If the guard fails to, the next worker that starts deletes it.
 """
 

@@ -82,6 +82,7 @@ def text_of(error: BaseException) -> str:
 def user_traceback(error: BaseException) -> str:
     """Return the sanitized traceback, limited to frames of user code if there are any, else without tuilab's
     frames.
+
     Returns "" for an InputError, whose message is complete.
     """
     if isinstance(error, InputError) and _own:

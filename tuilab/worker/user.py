@@ -418,6 +418,7 @@ def _described(returned: Any) -> str:
 def _inputs(step: Any, inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the step's positional and keyword arguments from the values that follow the step in a returned
     tuple.
+
     A tuple as the only value holds all positional arguments. A final dict with the step's parameter names
     holds keyword arguments.
     """

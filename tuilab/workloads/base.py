@@ -26,6 +26,7 @@ class Unavailable(Exception):
 @dataclass
 class Case:
     """One arm, ready to be timed.
+
     call: executes the arm once; the engine then synchronizes the device. scope: entered around a block of
     calls, outside the timed region. compute: the call without its copies, which returns tensors on the
     device; None if the call has no such part. The device that holds these tensors counts as the device that
@@ -59,6 +60,7 @@ class Case:
 
 class Build(Protocol):
     """The worker's services for a workload's `build` function.
+
     tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`). cold: True to use
     several inputs in turn, which together exceed the last-level cache. observing: True in the process that
     reports the facts that are the same in every process of a run.

@@ -117,6 +117,7 @@ def _mirrored(b: Build) -> Case:
 @cache
 def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
     """Return the distribution strategy for these devices.
+
     A process creates only one strategy for the same devices, because each strategy numbers its collective ops
     from the start, and equal numbers would clash.
     """

@@ -217,6 +217,7 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 def limited(pipe: Pipe, settings: Mapping[str, Any]) -> None:
     """On each request of the parent, fill the memory up to the limit or allocate a given amount.
+
     Runs in the limited process.
     """
     import tensorflow as tf

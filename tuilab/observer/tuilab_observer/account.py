@@ -180,6 +180,7 @@ class Account:
 
     def _assign_made(self, now: float) -> float:
         """Assign the whole time of each call that traced or compiled to tracing or compiling.
+
         Withdraws the time that samples inside the call assigned. Returns the newly assigned seconds.
         """
         covered = 0.0
@@ -224,6 +225,7 @@ class Account:
 
     def enter(self) -> bool:
         """Record that the main thread enters a call that releases the interpreter lock.
+
         Called from the program's threads. Returns False in other threads, and inside another such call.
         """
         if self._entered is not None or Own.thread() != self.main:
@@ -233,6 +235,7 @@ class Account:
 
     def leave(self, made: str = "") -> None:
         """Record the end of the call.
+
         made: `tracing` or `compiling` if the call made a graph or a program. The call's whole time is then of
         this kind, unless the call is part of building or saving a model.
         """
@@ -248,6 +251,7 @@ class Account:
 
     def take(self) -> list[tuple[Row, float]]:
         """Return the rows with their seconds, and reset them.
+
         Seconds are negative if they withdraw time that belongs to a call that traced.
         """
         rows, self.rows = self.rows, {}
@@ -309,6 +313,7 @@ class Account:
 
     def _waits(self, soon: bool, idle: bool) -> bool:
         """Return True if the main thread is waiting for something outside Python.
+
         A thread that runs Python code also appears to be asleep, because the sampling thread holds the
         interpreter lock. But a running thread gives up the lock only after 5 ms. So after a shorter delay,
         the thread is really asleep; after a longer delay, its processor time decides.

@@ -24,6 +24,7 @@ PAUSING = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 def catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
     """Save the function of this call to the folder that tuilab requested.
+
     Traces the function once more without running it.
     """
     asked, one.wanted = one.wanted, None

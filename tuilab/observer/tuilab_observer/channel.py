@@ -18,6 +18,7 @@ PATIENCE_S = 10.0
 
 class Channel:
     """Sends messages to tuilab and receives its requests.
+
     The program's threads only queue messages, so they never wait for tuilab. The observing thread (`sender`)
     sends the messages.
     """
@@ -34,6 +35,7 @@ class Channel:
 
     def send(self, kind: str, attached: str = "", **fields: Any) -> None:
         """Queue a message. In the sender's thread, also send all queued messages.
+
         attached: path of a file to send with the message, in pieces to save memory.
         """
         self.queued.append((kind, attached, fields))

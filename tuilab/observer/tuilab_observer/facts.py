@@ -19,6 +19,7 @@ MOST_FILES = 200
 
 class Facts:
     """Reports settings and devices.
+
     opened: True once the program has opened its devices. gpus: True if the program sees a GPU.
     """
 

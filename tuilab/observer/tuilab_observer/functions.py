@@ -21,6 +21,7 @@ FEW = 3
 
 class Functions:
     """The tf.functions that the program has called. Its methods are called from the program's threads.
+
     The keys of all dicts are function numbers. calls: the calls since the last message. totals: number of
     calls, and seconds of calls that did not trace. remade: for functions that are recreated every call or
     two, how often they were created. fed: number of calls with NumPy arrays, and bytes of these arrays.

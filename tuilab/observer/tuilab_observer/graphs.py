@@ -103,6 +103,7 @@ class Graphs:
 
 def own_line(op: Any) -> list[Any] | None:
     """Return the file and line of the user code that made an op.
+
     Starts with TensorFlow's list of user frames, which is three times as fast as searching all frames. This
     list is empty if the name of the user's folder looks like TensorFlow's own.
     """

@@ -17,6 +17,7 @@ WAITING = -2
 
 def see_waiting() -> None:
     """Time each wait for a batch by replacing the execution mode that TensorFlow sets around the wait.
+
     Adds no frame to tracebacks.
     """
     from tensorflow.python.data.ops import iterator_ops as module

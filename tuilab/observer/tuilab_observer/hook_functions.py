@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def see_functions() -> None:
     """Record the start and end of each outermost tf.function call, in place of TensorFlow's trace annotation.
+
     Adds no frame to tracebacks.
     """
     from tensorflow.python.eager import context

@@ -1,4 +1,5 @@
 """Binds the Python functions that the observer uses, so that the program cannot replace them.
+
 The functions are attributes of a class, because tools that freeze time patch attributes of modules.
 """
 

@@ -26,6 +26,7 @@ from tuilab.workloads.base import Case, Workload
 @dataclass(frozen=True)
 class Warmth:
     """The result of a warm-up.
+
     seconds: time spent in calls. warm: True if the timings were steady at the end. at_once: True if the
     timings were steady from the first call.
     """
@@ -39,6 +40,7 @@ class Warmth:
 @dataclass
 class TimedArm:
     """An arm being timed, and its figures so far.
+
     device: the device that was observed to compute. ops: number of TensorFlow ops per call. host_ops: number
     of ops that ran on the CPU although another device computed. calls: number of calls per block. call_s:
     seconds per call, as last measured. visit_s: seconds of the arm's last turn. counted: work (FLOP and
@@ -74,6 +76,7 @@ PAINT_S = 0.25
 
 class Reporter:
     """Collects rounds between reports, and lets the screen draw each report.
+
     pace: if True, `settle` waits until the screen has drawn the last report, at most 0.25 s. state: the run's
     state, built from the reported events. holding: True while events are only buffered.
     """
@@ -133,6 +136,7 @@ def is_short(request: Measure) -> bool:
 @dataclass
 class Bench:
     """A run's request, its stopwatches and other tools, and the progress of its rounds.
+
     values: checked value of every parameter. rounds, elapsed_s: totals over all points. pressures: load by
     other processes, one entry per point. disturbed: number of accepted rounds during which the canary (see
     `interference`) showed a changed speed.
@@ -191,6 +195,7 @@ class Bench:
 
     def wait_prepared(self) -> None:
         """If requested, wait while the run's other processes prepare and measure.
+
         Raises Cancelled if a stop was requested.
         """
         if not self.reporter.holding:

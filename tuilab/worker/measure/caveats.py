@@ -33,6 +33,7 @@ def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list
 
 def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Caveat]:
     """Return the caveats about the whole run: shared processors, and changes of the machine's speed.
+
     disturbed: number of accepted rounds during which the canary (see `interference`) showed a changed speed.
     """
     found = [_contention(list(pressures))]

@@ -50,6 +50,7 @@ LESS_WORK = "the branch with less work"
 @dataclass(frozen=True)
 class Part:
     """An op of the graph, with all its executions in a call.
+
     name: the op's name with the enclosing scopes, as in `model/dense/MatMul`. flop: number of operations of
     all executions; None if unknown. why: the reason for an unknown `flop`. reads, writes: bytes by piece of
     memory.
@@ -120,6 +121,7 @@ class Counted:
     def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
         """Return the bytes that these parts (default: all) read as inputs and write as outputs, by piece of
         memory.
+
         Excludes data that one part produces for another, because this data may stay in a cache or register.
         """
         some = self.parts if parts is None else parts
@@ -237,6 +239,7 @@ class _Graphs:
 
 class _Body:
     """Counts the ops of one graph.
+
     lies: the piece of memory that holds each tensor, by tensor name. holds: known values of tensors, by name.
     """
 
@@ -648,6 +651,7 @@ _SMALL = _small()
 
 def _trips(condition: Any, body: Any, values: Sequence[Any]) -> tuple[int | None, dict[int, Any]]:
     """Return how often a loop runs, and the final values of its counters by position.
+
     Evaluates the counters. The number of runs is None if it depends on the data. values: the loop's initial
     values; None for unknown values.
     """
@@ -700,6 +704,7 @@ def _inputs_of(tensor: Any) -> set[str]:
 @contextmanager
 def counting(arguments: Iterable[Any] = ()) -> Iterator["Recorder"]:
     """Count the eager ops and functions that this thread runs inside the context.
+
     Counting slows the ops down, so do not time them. arguments: tensors passed to the call.
     """
     from tensorflow.python.framework import op_callbacks

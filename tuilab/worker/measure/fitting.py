@@ -29,6 +29,7 @@ free memory.
 """
 SAFE = 0.6
 """Maximum share of the free memory that a trial call may be expected to use.
+
 The allocator may take a chunk of nearly twice a tensor's size, and a call that does not fit waits ten seconds
 before it fails.
 """
@@ -36,6 +37,7 @@ STRAIGHT = 0.1
 """Three memory peaks count as collinear if the two slopes between them differ by at most this share."""
 KEPT = 0.97
 """Share of the extrapolated largest batch to report, because the allocator cannot use all of the memory.
+
 The reported batch is not tried. If it did not fit, the call would wait ten seconds (`max_millis_to_wait` of
 TensorFlow's allocator); if it fitted, no GPU memory would be left for other users.
 """

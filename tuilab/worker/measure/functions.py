@@ -9,6 +9,7 @@ from tuilab.worker.measure.optimised import shape_of
 
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
     """Return the graph of a function, retraced with the shapes of `operands` if it has unknown dimensions.
+
     Raises LookupError.
     """
     known = getattr(graph._get_function(name), "graph", None)
@@ -37,6 +38,7 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
 
 def _is_known(handle: Any) -> bool:
     """Return True if the shape behind the handle of a variable or list is known.
+
     Functions of a SavedModel do not record such shapes.
     """
     from tensorflow.python.ops import handle_data_util
@@ -49,6 +51,7 @@ def with_shapes(
     graph: Any, outputs: Sequence[str], shapes: Sequence[Shape], operands: Sequence[Any] = ()
 ) -> tuple[Any, list[Any]]:
     """Return a copy of the graph with these input shapes (None: unchanged), and its outputs with these names.
+
     operands: the arguments of the call, whose handles may show shapes that the graph lacks.
     """
     import tensorflow as tf

@@ -143,6 +143,7 @@ most bursts of activity.
 
 class HostWatch:
     """Records the load by other processes, in windows of successive rounds.
+
     whole: treat all rounds and the warm-up as one window, because a short process ends before the kernel's
     ticks show any load.
     """

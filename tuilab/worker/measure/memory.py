@@ -56,6 +56,7 @@ class SizesMemory:
 
     def lacking(self, size: float) -> str:
         """Return why the size does not fit into memory; "" if it fits, or if fewer than two sizes are known.
+
         Memory is assumed to grow as a power of the size, fitted to the two largest known sizes.
         """
         known = sorted(self._taken.items())[-2:]

@@ -74,6 +74,7 @@ def _imported(
 ) -> tuple[Any, list[Any]]:
     """Return a concrete function that runs a copy of the graph on inputs like these, and the copies of the
     named tensors.
+
     also: receives these copies in the new graph, and returns the tensors that the function returns.
     """
     definition, kept = graph.as_graph_def(), list[Any]()

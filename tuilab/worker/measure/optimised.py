@@ -80,6 +80,7 @@ def ops_needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
 
 def shape_of(tensor: Any, unknown: int | None = None) -> Shape:
     """Return a tensor's shape, with unknown dimensions replaced by `unknown`.
+
     Without `unknown`, returns None if a dimension is unknown.
     """
     if tensor.shape.is_fully_defined():

@@ -54,6 +54,7 @@ LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "pu
 def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
     """Yield the phases of the arm's calls, the seconds of ops that stay on the CPU, and the layers of a
     model's graph.
+
     Profiles a block of calls, and measures the time in Python code separately. If a call cannot be profiled,
     times its copies and an empty call, and reports the rest as unknown. Raises the errors of its calls.
     """

@@ -99,6 +99,7 @@ def removed(
 ) -> Callable[[Any], list[Any]] | None:
     """Return a function that computes the graph without the ops `mine`, after one run that records their
     results.
+
     Returns None if none of these ops is a loop, or if the results are too large to keep.
     """
     graph = concrete.graph

@@ -14,6 +14,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
     """Return the number of rounds between the turns of each arm, such that `rounds` rounds fit into
     `limit_s`.
+
     costs: seconds of one block of each arm. If running all arms in every round would exceed `limit_s`, the
     time is shared max–min fair (water-filling): cheap arms keep all of their `rounds` turns, and expensive
     arms share the rest equally, with at least one turn each. So a 10 s call does not starve 5 ms calls, or
@@ -33,6 +34,7 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
 
 def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
     """Return the indices of the finished arms that stay in the rounds.
+
     finished: seconds per block of each finished arm. unfinished_s: seconds per block of all unfinished arms
     together. Ratios pair blocks of the same round, so finished arms are worth keeping while others continue.
     The cheapest arms stay as long as their total cost does not exceed that of the unfinished arms, so a round
@@ -63,6 +65,7 @@ Fail = Callable[[TimedArm, BaseException], None]
 
 class RoundRobin:
     """Measures arms until each is precise enough or `limit_s` is over; stops only at the end of a round.
+
     An arm that raises an error is removed and passed to `fail`; the others continue. Every arm gets at least
     one block. If that block exceeds an equal share of the limit, the excess is added to the limit. watch: a
     host watch that is already running.

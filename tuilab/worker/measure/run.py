@@ -92,6 +92,7 @@ def measure(context: Context, request: Request) -> None:
 def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
     """Return True if roofs (hardware limits) must be measured: a device has none, or the machine was busy
     when its roofs were measured and is quiet now.
+
     If an arm of the run exceeded a roof, a load above `QUIET` already counts as busy.
     """
     devices = set(roofed(bench.context))

@@ -193,6 +193,7 @@ class _Point:
 
 def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
     """Return one graph arm per device, to measure first, and the other arms.
+
     A preset may have fifty arms, and each takes a second or more to build. The first arms already show
     whether the GPU is faster.
     """
@@ -241,6 +242,7 @@ def _fitting(
     bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float, memory: SizesMemory
 ) -> dict[str, ArmStatus]:
     """Measure a point, unless smaller points suggest that it needs more than the free memory.
+
     Returns the status of the arms that could not be measured, by arm id.
     """
     size = math.prod(float(value) for value in point.values.values() if isinstance(value, (int, float)))
@@ -281,6 +283,7 @@ def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
 def _refine(bench: Bench, axis: Axis, first: int, arms: Sequence[Arm], total_s: float) -> None:
     """Add sizes around each crossover until all are precise, the time is up, or `MOST_ADDED` sizes were
     added.
+
     first: index of the first new point.
     """
     parameter = bench.workload.declaration.parameter(axis.parameter)

@@ -55,6 +55,7 @@ def of_graph(
     executed: Callable[[], Counter[str]] | None = None,
 ) -> list[Found]:
     """Compare a graph's trace with the ops that ran; return caveats about missing work.
+
     program: estimated operations of the compiled module; XLA only. executed: returns how often each op type
     ran in a profiled call; used if most of the work depends on constants only, because the runtime may fold
     such work after it exported `nodes`.
@@ -96,6 +97,7 @@ def of_graph(
 
 class Asked:
     """The estimated operations of a traced graph, and of its unused and its constant parts.
+
     Equal ops count once. merged: number of duplicates, by op type. made: number of all ops, by op type.
     """
 
@@ -161,6 +163,7 @@ class Asked:
 
 def _work(op: Any) -> float:
     """Estimate the number of arithmetic operations of an op, at least one per output element.
+
     Unknown dimensions count as 32.
     """
     if op.type in NO_WORK or op.type.startswith(("Assign", "Var")):

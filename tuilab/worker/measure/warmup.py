@@ -17,6 +17,7 @@ MIN_WINDOW = 4
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """The difference between two windows of samples, as a share of the later window's time.
+
     Positive if the earlier window was slower; infinite if only the later window's time is 0.
     """
 
@@ -52,6 +53,7 @@ def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
 
 def settled(samples: Sequence[float], window: int | None = None) -> bool:
     """Return True if the last two windows of samples agree; False while there are too few samples.
+
     window: number of samples per window; by default, half of all samples.
     """
     size = window or len(samples) // 2
@@ -127,6 +129,7 @@ def warm_up(
 
 def at_once(samples: Sequence[float]) -> bool:
     """Return True if the first calls were as fast as the last calls; False while there are too few samples.
+
     Compares the medians of the first eight samples and of the last half. They must agree within 5%, or within
     twice the error that the scatter of the last half explains. samples: seconds per call.
     """
@@ -143,6 +146,7 @@ def at_once(samples: Sequence[float]) -> bool:
 
 def steady(samples: Sequence[float], visit_s: float, limit_s: float) -> bool:
     """Return True if the last two windows of samples agree. samples: seconds per call.
+
     A window is a third of all samples, 4 to 200, because short windows would miss a slow but long drift. If
     two windows of four blocks (`visit_s` each) would not fit into the limit, the last two samples must agree
     within 10%.

@@ -61,6 +61,7 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
 def _with_eager_counts(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
     """Give arms with data-dependent loops or branches the operation count of the eager arm, which counts each
     op that runs.
+
     Without an eager arm, suggests measuring eager mode too. The arms may come in any order.
     """
     modes = [msgspec.structs.replace(arm, mode=mode) for mode in MODES]
@@ -108,6 +109,7 @@ _EAGER = "also measure eager mode to count it"
 
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
     """Return the work of a model's graph; None for other arms. Raises the errors of counting.
+
     Only graph mode has layers: XLA's kernels span several layers, and eager ops carry no layer names.
     """
     if bench.workload.info is not None and timed.arm.mode == "graph" and timed.of_graph is None:
@@ -117,6 +119,7 @@ def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
 
 def _traced(bench: Bench, timed: TimedArm) -> Counted:
     """Return the work of the arm's graph, with one more call to count the work that depends on the data.
+
     If the run has an eager arm, that arm counts the loops (`_with_eager_counts`).
     """
     case, eager = timed.case, msgspec.structs.replace(timed.arm, mode="eager")

@@ -23,6 +23,7 @@ _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workload:
     """Return the model as a workload. Loads it once per worker, and again only if its file changes.
+
     tell: receives the progress, from another thread. Raises InputError for any problem with the file.
     """
     folder, _, signature = file.rpartition(":")

@@ -67,6 +67,7 @@ class Examined:
 
     def _ambiguous(self) -> Counter[str]:
         """Count the functions that share their name with another function or with a TensorFlow op.
+
         TensorFlow never writes such a graph, which could make it run a function other than the examined one.
         """
         from tensorflow.python.framework import op_def_registry
@@ -181,6 +182,7 @@ class Examined:
 
 def _of_nested(node: Any, nodes: Any) -> Counter[str]:
     """Count the disallowed ops in the constant graph of a `DatasetFromGraph`.
+
     The `DatasetFromGraph` itself is always refused, because its graph may also be computed.
     """
     from google.protobuf.message import DecodeError

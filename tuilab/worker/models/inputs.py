@@ -175,6 +175,7 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 
 class Given:
     """A model's inputs: generated to suit the model, or supplied by the user (`--data`).
+
     hints: how `Made.array` generates each input, by name. Hints from the graph of `call` take precedence.
     """
 
@@ -255,6 +256,7 @@ class Given:
 
     def probe(self) -> None:
         """Call the model on small inputs to find the range of its integers and the sizes it accepts.
+
         Raises the model's error if no tried size works, and InputError if the model rejects the values.
         """
         call = self._call
@@ -482,6 +484,7 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
 
 def _take_examples(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
     """Return as many examples as the shape requires, repeated if there are too few.
+
     Raises InputError if another dimension is too small.
     """
     if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):

@@ -306,6 +306,7 @@ def _load(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
 
 def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
     """Return a subclassed model as a functional model, with the inputs of `--input` or of its build config.
+
     Raises InputError if the shapes are unknown, or if Keras cannot trace the call.
     """
     keras = _keras()
@@ -573,6 +574,7 @@ def _described_h5(path: Path, name: str) -> tuple[Any, int]:
 
 def check_tables(file: Any, name: str, weighs: int) -> None:
     """Raise InputError if the HDF5 file refers to other files, or if its tables are too large for its size.
+
     file: a path or a stream. Does not read values.
     """
     import h5py

@@ -197,6 +197,7 @@ def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
 
 def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[Argument]) -> list[Spec]:
     """Return the signature's inputs; those of a captured function are in the order of its arguments.
+
     given: shapes for inputs of unknown rank.
     """
     found = concrete.structured_input_signature[1]

@@ -18,6 +18,7 @@ _NOT_ALONE = _IN_LOOPS | {f"Ref{name}" for name in _IN_LOOPS}
 
 def forced(tf: Any, kernels: OpKernels, types: Types, device: str = GPU) -> str:
     """Return TensorFlow's response to the op with these types on `device`, without soft placement.
+
     types: dtypes by type attribute; missing dtypes are chosen to fit a kernel. Returns "" if no call of the
     op can be constructed. The op is in a branch that is not taken, so TensorFlow places the op and looks up
     its kernel but never runs it.

@@ -22,6 +22,7 @@ _BRANCH = re.compile(r"/(?:then|else|branch\d*)/_\d+/")
 @dataclass(frozen=True)
 class GraphOp:
     """A node that runs.
+
     written: types of the original ops that the node replaces; () for a node that the optimizer added.
     """
 
@@ -89,6 +90,7 @@ def flattened(graph: Any) -> dict[str, Written]:
 
 def flatten(body: Iterable[Any], library: Callable[[str], Any]) -> dict[str, Written]:
     """Return a body's nodes by name, with calls inlined: an inlined node's name starts with the call's name.
+
     library: returns the FunctionDef of a name, or None.
     """
     nodes: dict[str, Written] = {}

@@ -16,6 +16,7 @@ HOST = "CPU:0"
 @dataclass(frozen=True)
 class Kernel:
     """One registered kernel.
+
     device: `CPU`, `GPU`, or `DEFAULT`, which serves every device without a kernel of its own. types: the
     dtypes that each type attribute accepts; a missing attribute accepts any dtype. host: names of the
     arguments that must be in host memory.
@@ -34,6 +35,7 @@ class Kernel:
 @dataclass(frozen=True)
 class Argument:
     """An input or output: its type is fixed (`dtype`) or named by a type attribute (`attribute`).
+
     many: the attribute that holds the number of tensors; "" for a single tensor.
     """
 

@@ -40,6 +40,7 @@ def body(name: str) -> Body:
 
 def placed(nodes: Body, around: Surroundings) -> Iterator[tuple[str, Placed]]:
     """Yield the name and placement of each op of a function that is passed to tf.data.
+
     tf.data exposes no graph, so the placement follows tf.data's rule: ops run on the host, regardless of any
     scope around the dataset. A scope inside the function takes effect if its device has a kernel.
     """

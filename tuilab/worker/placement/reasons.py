@@ -49,6 +49,7 @@ class Forecast:
 @dataclass(frozen=True)
 class Placed:
     """The placement of one op. Devices are short names (`GPU:0`); "" for none.
+
     memory: the device that holds the op's first output. resource_on: the device of a variable or other
     resource that the op uses. colocated_with: the node with which the op must share a device. pipeline: True
     if the op runs inside a tf.data function.

@@ -28,6 +28,7 @@ from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, WatchedCa
 @dataclass(frozen=True)
 class Row:
     """A row of the log.
+
     runs: True if the call dispatches the op or its graphs contain the op. works: True if the op computes;
     False if it only passes data on. pipeline: True if the op belongs to a function passed to tf.data. would:
     the forecast for a GPU. arithmetic: estimated number of operations in an XLA program; None if unknown.

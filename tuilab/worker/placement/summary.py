@@ -16,6 +16,7 @@ NAMES = 20
 @dataclass(frozen=True)
 class Observation:
     """The observations of one call of an arm.
+
     nodes: rows of the log, with equal rows merged and counted. device: the requested device if any work was
     observed there, else the device with most of the work; None if no TensorFlow op ran. ops: number of ops
     per call, as dispatched or in the optimized graphs, excluding ops inside XLA programs and tf.data. folded:

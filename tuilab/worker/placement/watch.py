@@ -21,6 +21,7 @@ _WRAPPING = ARGUMENTS | RESULTS | {"_EagerConst"}
 @dataclass(frozen=True)
 class Tensor:
     """An op's input or output.
+
     device: the device of the op that produced the tensor. memory: the device that holds the tensor.
     """
 
@@ -32,6 +33,7 @@ class Tensor:
 @dataclass(frozen=True)
 class EagerOp:
     """One kind of eager op, however often it ran.
+
     scope: the device scope of the op; "" for none. device: the device that ran the op. fresh: for each input,
     True if the input has no copy on that device yet.
     """
@@ -47,6 +49,7 @@ class EagerOp:
 @dataclass
 class FunctionCall:
     """A tf.function call.
+
     graphs: the function's graphs as optimized and partitioned by the runtime; none under XLA. shapes: the
     shapes of the arguments; for a variable's handle, the variable's shape. arguments, for XLA functions only:
     the argument tensors. fresh, for XLA functions only: for each argument, True if it has no copy on the

@@ -65,6 +65,7 @@ def _name_op(op_type: str | None, name: str | None) -> str:
 def arithmetic(hlo: str) -> float | None:
     """Return the estimated number of operations in an optimized HLO text; None if a loop, branch or library
     call hides some.
+
     Counts two operations per output element and contracted position of a matrix product or convolution, fifty
     per element of a Fourier transform, and one per element of any other op. Ops that only move or rename
     values do not count.
@@ -107,6 +108,7 @@ def _places(line: str, name: str) -> list[int]:
 def compiled(call: FunctionCall) -> tuple[tuple[HloOp, ...], float | None]:
     """Return the operations of a function that XLA compiled, and its `arithmetic`; () and None if it exports
     no program.
+
     Compiles the function once more.
     """
     import tensorflow as tf

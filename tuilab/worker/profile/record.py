@@ -71,6 +71,7 @@ def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
 
 def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
     """Profile a block of `calls` calls; return the path inside the profiler's folder and the file's bytes.
+
     Enters the case's scope after the profiler has started, because the scope discards the elements that an
     input pipeline prepared meanwhile.
     """

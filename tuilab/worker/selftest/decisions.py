@@ -28,6 +28,7 @@ GROWTH = 0.06
 def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
     """Return the maximum number of `runs` runs in which an event of probability `rate` occurs by chance (99th
     percentile).
+
     known_from: number of trials from which the rate was estimated. Uses the normal approximation to the
     binomial distribution with continuity correction. Without this allowance, a true rate of 5% would fail
     every other time.
@@ -39,6 +40,7 @@ def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
 @dataclass
 class Noise:
     """The machine's noise, from runs that compare a call with itself.
+
     runs: seconds per call of both sides, by round. run_s: seconds per run.
     """
 
@@ -153,6 +155,7 @@ def resolution(noise: Noise) -> Check | None:
 def wanted(expected: float | None, runs: int, known_from: int) -> float:
     """Return the number of `runs` runs that must detect the difference: nine of ten, or fewer on a noisy
     machine.
+
     expected: share of runs that can detect the difference, estimated from `known_from` runs with the same
     noise.
     """

@@ -160,6 +160,7 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
 
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
     """Return simulated timings of a sweep, with up to `refine` sizes added until noise dominates.
+
     If a sweep stops earlier, its intervals also cover the uncertainty of interpolation, so more than 95% of
     them contain the truth.
     """

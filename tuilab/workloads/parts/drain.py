@@ -1,5 +1,6 @@
 """Drains the buffers of a background input pipeline before a block, and keeps the pipeline idle between
 blocks.
+
 A pipeline fills its buffers while other arms are timed. A later block would get the buffered elements for
 free, and preparing more elements would take processors away from the arm that is being timed.
 """

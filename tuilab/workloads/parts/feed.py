@@ -130,6 +130,7 @@ def shape_of(values: Mapping[str, Value]) -> images.Shape:
 
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
     """Return the work of a step with its input: transferring the batch, and preparing the images on the host.
+
     Cached images need no preparation. Preparation on the device is not counted.
     """
     count, side = int(values["batch"]), int(values["side"])
@@ -303,6 +304,7 @@ def _elements(b: Build, shape: images.Shape, hold: ExitStack) -> Any:
 
 def _options(tf: Any, variant: str) -> Any:
     """Return options that turn off the rewrites with which TensorFlow would change the variant's pipeline.
+
     TensorFlow would run a map without random ops in parallel, and would add a prefetch of a size chosen by
     AUTOTUNE to a pipeline without a prefetch. The variant as-written already has a prefetch with a fixed
     size.

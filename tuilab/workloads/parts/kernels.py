@@ -41,6 +41,7 @@ def registered(tf: Any, op: str, dtype: str, device: str = "GPU") -> bool:
 
 def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
     """Report as the fact `kernel:<op>:<dtype>:<device>` whether the kernel exists.
+
     Reports nothing for a GPU if the build has no GPU kernels.
     """
     if device == "GPU" and not has_gpu_rows():
