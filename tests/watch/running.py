@@ -1,4 +1,4 @@
-"""Runs watched programs for tests, with the real observer. They are forked from a process that has imported
+"""Runs watched programs for tests, with the real observer, in forks of a process that has imported
 TensorFlow.
 """
 
@@ -25,7 +25,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 EXPECTS = re.compile(r"^# expects:(.*)$", re.MULTILINE)
 MAY = re.compile(r"^# may:(.*)$", re.MULTILINE)
 BUSY = "waiting for processors that other programs used"
-"""The note on a page if the machine was busy. Such a page reports fewer findings."""
+"""A page's note if the machine was busy. Such a page reports fewer findings."""
 MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
 
 
@@ -96,7 +96,6 @@ def watched(
 
 
 def others_s() -> float:
-    """Return the processor seconds that other programs on this machine have used so far."""
     of = psutil.cpu_times()
     own = [psutil.Process(), *psutil.Process().children(recursive=True)]
     used = [each.cpu_times() for each in own if each.is_running()]
@@ -105,8 +104,8 @@ def others_s() -> float:
 
 
 def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
-    """Return the codes that a program's first lines require, the codes that they allow, and the lines marked
-    with each code.
+    """Return the codes that a program's first lines require, the codes that they allow, and each code's
+    marked lines.
     """
     text = file.read_text()
     match = EXPECTS.search(text)

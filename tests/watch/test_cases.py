@@ -21,7 +21,7 @@ pytestmark = [
 ]
 Environment = Callable[..., dict[str, str]]
 NAMED = 2
-"""The right answer must be one of this number of leading findings."""
+"""Number of leading findings that must include the right answer."""
 
 
 @dataclass(frozen=True)

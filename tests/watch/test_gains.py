@@ -140,7 +140,7 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
 
 
 def eager_step(waits: float, stages: tuple[str, ...] = ("Root::Prefetch", "Root::Prefetch::Batch")) -> Case:
-    """Return a program whose step of 34 ms runs eagerly. Its smallest ops would be saved by a graph too."""
+    """Return a program whose step of 34 ms runs eagerly. A graph would also save its smallest ops."""
     process, at = Process(), ("train.py", 14)
     calls = tuple((at, 2.0 + n * 0.034, 2.034 + n * 0.034 - 0.034 * waits, False) for n in range(200))
     waited = tuple((2.034 + n * 0.034 - 0.034 * waits, 0.034 * waits) for n in range(200))

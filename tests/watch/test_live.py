@@ -97,7 +97,6 @@ def test_what_short_processes_sent_is_handled_although_the_listener_closes() -> 
 
 
 def test_a_message_that_fails_does_not_end_the_listener() -> None:
-    """The error is noted, and later messages are handled."""
     taken: list[str] = []
 
     def take(number: int, message: Told, file: Path | None) -> None:

@@ -297,7 +297,6 @@ step(tf.ones((3, 4)))
 
 @pytest.mark.slow
 def test_a_traceback_from_inside_a_function_is_unchanged(tmp_path: Path) -> None:
-    """The traceback contains no frame of the observer."""
     alone, watched = both(tmp_path, TENSORFLOW)
     assert "Matrix size-incompatible" in alone.stderr or "Dimensions must be equal" in alone.stderr
     assert (watched.returncode, watched.stdout) == (1, alone.stdout)

@@ -63,9 +63,6 @@ def judge(file: Path, run: Callable[[], tuple[Page, str]]) -> None:
 
 
 def as_expected(file: Path, page: Page) -> bool:
-    """Return True if the page has exactly the findings that the program's first lines require, each at its
-    line.
-    """
     wanted, may, lines = expected(file)
     return wanted <= {finding.code for finding in page.findings} <= wanted | may and all(
         finding.file == str(file) and finding.line in lines[finding.code]
@@ -91,9 +88,7 @@ def test_exactly_the_faults_of_a_program_on_an_emulated_gpu_are_reported(
 def on_gpu(
     file: Path, emulated_gpu: Environment, beside: Callable[[Watched], None] = lambda program: None
 ) -> tuple[Page, str]:
-    """Run a program with emulated GPUs: one GPU, or as many as the program requests. Return its page and
-    output.
-    """
+    """Run a program with one emulated GPU, or with as many as it requests; return its page and output."""
     text = file.read_text()
     gpus, kernel_us = 2 if "# gpus: 2" in text else 1, 1 if "# short kernels" in text else 100
     made = tuple(sorted(emulated_gpu(gpus, memory=512 * 2**20, kernel_us=kernel_us).items()))
@@ -135,8 +130,6 @@ for number in range(300):
 
 @pytest.mark.slow
 def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> None:
-    """Covers other programs on the GPU, nearly full memory, and unused tensor cores."""
-
     def beside(program: Watched) -> None:
         (process,) = program.processes.values()
         facts = process.facts

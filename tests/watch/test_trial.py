@@ -68,8 +68,9 @@ def captured(folder: Path, body: str) -> str:
 
 
 def speedup_of(tried: Tried) -> float:
-    """Return the measured speedup of the step. It must lie in its interval; if there is no interval, the
-    trial must say that the samples were too few.
+    """Return the measured speedup of the step.
+
+    Asserts that the speedup lies in its interval, or that the trial reports too few samples for an interval.
     """
     assert tried.step is not None, tried
     if tried.step_ci95 is None:

@@ -147,7 +147,7 @@ Environment = Callable[..., dict[str, str]]
 
 
 def compared(page: Page, printed: str, part: str, times: float = 1.0) -> None:
-    """Assert that the part equals `times` times the program's own measurement, within 10%."""
+    """Assert that the part takes `times` times as long as the program itself measured, within 10%."""
     assert page.exit_code == 0, printed
     own = times * json.loads(printed.splitlines()[-1])
     seen = {each.name: each.seconds for each in page.parts}.get(part, 0.0)

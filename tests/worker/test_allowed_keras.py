@@ -13,7 +13,6 @@ RUNS_CODE = {"Lambda", "TFSMLayer", "JaxLayer", "FlaxLayer", "TorchModuleWrapper
 
 
 def saved_as(layer: type) -> str:
-    """Return the class name that Keras writes into a model file."""
     from keras.src.api_export import get_name_from_symbol
 
     return str(get_name_from_symbol(layer)).rpartition(".")[2]

@@ -129,7 +129,6 @@ def many(keras: Any) -> Any:
 
 
 def heads(keras: Any) -> Any:
-    """Return a model with two outputs, each with its own loss."""
     layers = keras.layers
     given = keras.Input((10,))
     body = layers.Dense(16, activation="relu")(given)

@@ -27,8 +27,6 @@ class Ears:
 
 @dataclass
 class Made:
-    """A built case, and the facts that its build reported."""
-
     case: Case
     facts: dict[str, Any]
     ears: Ears = field(default_factory=Ears)

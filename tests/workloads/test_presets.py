@@ -128,7 +128,6 @@ def measured(worker, name, smaller=SMALLER, arms=lambda arm: True, budget=TOUCH,
 
 
 def cpus_decide(claim: Claim) -> bool:
-    """Return True if measurements on the CPU alone can decide a claim."""
     when = claim.when
     return isinstance(when, Faster) and not any(arm.device.startswith("GPU") for arm in (when.a, when.b))
 

@@ -48,8 +48,8 @@ class Channel:
 
 
 class Simulation:
-    """A bench with simulated time. song_s: takes the time on the clock; returns the seconds of the canary's
-    computation at that time.
+    """A bench with simulated time. song_s: returns the seconds that the canary's computation takes at a given
+    time.
     """
 
     def __init__(

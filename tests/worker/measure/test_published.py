@@ -1,5 +1,5 @@
-"""Published timings of whole workloads on real GPUs are slightly above their bounds. Our own functions'
-times on a real H100 are above their bounds too.
+"""Published times of whole workloads on real GPUs are above their bounds, and so are the times of our own
+functions on a real H100.
 """
 
 import pytest

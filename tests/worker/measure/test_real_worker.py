@@ -18,7 +18,7 @@ from tuilab.model.scenario import Axis, Budget, Scenario, Sweep
 
 pytestmark = pytest.mark.real_worker
 
-# Stop after six rounds in any case, because of the time limit on a busy machine.
+# Stop after six rounds, so that the tests stay within their time limit on a busy machine.
 SHORT = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=9.0, rounds=6, limit_s=20.0)
 
 
@@ -39,7 +39,6 @@ def probe(variant: str, device: str = "CPU:0") -> Arm:
 
 @pytest.fixture(scope="module")
 def full(worker: Worker) -> tuple[list[Event], RunState]:
-    """Return the events and the state of one run with every pass, for the tests that inspect it."""
     arms = [stft("CPU:0", mode) for mode in ("eager", "graph", "xla")]
     arms += [stft("CPU:1", "graph"), stft("CPU:1", "graph", "copied"), stft("GPU:0", "graph")]
     seen = worker.measure(request("stft", *arms, phases=True, placement=True, preset="p", seed=3))

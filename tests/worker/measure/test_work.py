@@ -226,9 +226,6 @@ def test_no_arm_beats_its_bound(
 
 
 def beyond(state: RunState) -> list[str]:
-    """Return the arms that took less than the minimum time on this machine, even at the upper end of their
-    interval.
-    """
     out = []
     for arm in state.arms.values():
         timed, least = estimate_at(arm, 0), arm_floor(state, arm, 0)

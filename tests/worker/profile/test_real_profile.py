@@ -46,7 +46,6 @@ def stft(mode: str, values: dict[str, Value] | None = None, **more: object) -> P
 
 @pytest.fixture(scope="module")
 def small(worker: Worker) -> Iterator[Taken]:
-    """Profile a small graph, and keep the profiler's own file."""
     yield take(worker, stft("graph", raw=True))
 
 
