@@ -1,7 +1,6 @@
-"""Declares every action of the lab once: its keys, its wording, and the method that runs it.
+"""Declares every action of the lab once: its keys, its wording, and its method.
 
-The bindings, the footer, the command palette, the help and the README's table of keys all use these
-declarations.
+The bindings, the footer, the command palette, the help and the README's table of keys use these declarations.
 """
 
 from collections.abc import Iterable
@@ -9,10 +8,12 @@ from typing import NamedTuple
 
 
 class Action(NamedTuple):
-    """An action. id: its name in the keymap file. keys: its default keys, separated by commas. name: the
-    `<name>` in the method `action_<name>` of the lab's screen or of the app. label: its text in the footer.
-    help: a sentence that describes it. line: its position in the footer; 0 if the footer does not show it.
-    view: the class of the view that it opens, as module:name, loaded when needed.
+    """An action of the lab.
+
+    id: its name in the keymap file. keys: default keys, separated by commas. name: the `<name>` in the method
+    `action_<name>` of the lab's screen or of the app. label: text in the footer. help: a sentence for the
+    help page. line: position in the footer; 0 if the footer does not show the action. view: class of the view
+    that the action opens, as `module:name`; it is imported when needed.
     """
 
     id: str
@@ -26,7 +27,6 @@ class Action(NamedTuple):
 
     @property
     def tab(self) -> str:
-        """The title of the tab that opens this action's view."""
         return self.label.removesuffix(" view").capitalize()
 
 
@@ -81,7 +81,7 @@ LOOK = (
     Action("why", "g", "page('why')", "why this device", "Explain why a GPU is used or not.", 8),
 )
 VIEWS = {action.name.split("'")[1]: action for action in LOOK if action.view}
-"""The actions that open a view, by the view's name, in the order of the tabs."""
+"""The actions that open a view, by name of the view, in the order of the tabs."""
 GO = (
     Action("hosts", "H", "hosts", "hosts", "Measure on another machine or in another environment."),
     Action("presets", "p", "presets", "presets", "Go to the presets; opens a drawer on a narrow screen.", 5),
@@ -146,11 +146,11 @@ USERS_WORDS = {
     "keys": "shortcuts bindings keyboard",
     "quit": "exit close",
 }
-"""Words that a user may type into the palette to find an action, by action id."""
+"""More words by which a user may search for an action in the palette, by action id."""
 GROUPS = {"Measure": MEASURE, "Look": LOOK, "Go": GO, "Replay": REPLAY, "Keep": KEEP, "Lab": LAB}
 ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items() for action in actions)
 
 
 def by_line(actions: Iterable[Action]) -> list[Action]:
-    """Return the actions in footer order, then the actions that the footer does not show."""
+    """Return the actions in the order of the footer. Actions that the footer does not show come last."""
     return sorted(actions, key=lambda action: action.line or 99)

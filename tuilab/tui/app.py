@@ -1,4 +1,4 @@
-"""The app: themes, keys, signals, exit. Its screens are in tui/screens."""
+"""The app: themes, keys, signals, exit."""
 
 import asyncio
 import contextlib
@@ -22,9 +22,8 @@ from tuilab.tui.screens.lab import Draw, LabScreen
 from tuilab.tui.themes import DARK, LIGHT
 
 SIGNALLED = 128
-"""An exit code above this number means that a signal ended the lab; the signal is the difference."""
+"""The exit code after a signal is this number plus the number of the signal."""
 FAULT = 70
-"""Exit code for an internal error, as in the README's table."""
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -45,7 +44,7 @@ def _commands() -> "type[Provider]":
 
 
 class LabApp(LastingApp):
-    """The lab in a terminal. Its result is an exit code."""
+    """The lab in a terminal. The app's result is the exit code."""
 
     TITLE = "tuilab"
     COMMANDS: ClassVar[set["type[Provider] | Callable[[], type[Provider]]"]] = {_commands}
@@ -69,8 +68,8 @@ class LabApp(LastingApp):
         self.register_theme(LIGHT)
         theme = self._wanted_theme()
         if theme == DARK.name:
-            # Textual starts with its dark theme, so it is enough to set the theme's variables here. The
-            # theme's watcher would read the style sheets twice before the first paint.
+            # Textual starts with its dark theme, so it is enough to set the theme's variables. Assigning
+            # `theme` would make Textual read the style sheets twice before the first paint.
             self.set_reactive(App.theme, theme)
             self.stylesheet.set_variables(self.get_css_variables())
         else:
@@ -79,7 +78,9 @@ class LabApp(LastingApp):
         self.last_words, self.faulty = "", False
 
     def _wanted_theme(self) -> str:
-        """Return the requested theme, else the last chosen theme, else the dark theme. Raises InputError."""
+        """Return the requested theme, or else the last chosen theme, or else the dark theme. Raises
+        InputError.
+        """
         if asked := self.options.theme:
             named = {"light": LIGHT.name, "dark": DARK.name, **{name: name for name in self.available_themes}}
             if asked not in named:
@@ -91,14 +92,14 @@ class LabApp(LastingApp):
         return kept if kept in self.available_themes else DARK.name
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return the colors of the device families, which not every theme defines."""
+        """Return the colors of CPU and GPU for themes that do not define these colors."""
         return {"cpu": "#5FAFFF", "gpu": "#FFAF00"}
 
     def get_driver_class(self) -> "type[Driver]":
         from textual.drivers.linux_driver import LinuxDriver
 
         driver = super().get_driver_class()
-        # A browser page or a test has no terminal that could be lost.
+        # a browser page or a test has no terminal that can disappear
         return lasting(driver, self.terminal) if issubclass(driver, LinuxDriver) else driver
 
     def get_default_screen(self) -> "Screen[None]":
@@ -111,8 +112,8 @@ class LabApp(LastingApp):
         return WatchScreen(self.watching)
 
     def watch_program(self, path: str) -> None:
-        """Run a user's program in its own terminal and show its page over the lab. Raises InputError if the
-        program cannot be started, or if another program is still running.
+        """Run a user's program in its own terminal, and show its page over the lab. Raises InputError if the
+        program cannot start or another watched program is still running.
         """
         from tuilab.lab.watch import Watching, WatchOptions
         from tuilab.model.errors import InputError
@@ -128,7 +129,6 @@ class LabApp(LastingApp):
         self.show_program()
 
     def show_program(self) -> None:
-        """Switch between the watched program's page and the lab."""
         from tuilab.tui.screens.watching import WatchScreen
 
         if isinstance(self.screen_stack[0], WatchScreen):
@@ -137,7 +137,7 @@ class LabApp(LastingApp):
             self.push_screen(WatchScreen(self.watching))
 
     def action_ask_path(self) -> None:
-        """Ask for a path, on top of the current screen. Once the lab has started, open the path there."""
+        """Ask for a path, on top of the current screen. The lab then opens the path."""
         from tuilab.tui.parts.opening import path_question
 
         def typed(words: str | None) -> None:
@@ -150,10 +150,10 @@ class LabApp(LastingApp):
         self.push_screen(path_question(), typed)
 
     async def open_preset(self, name: str, values: "Mapping[str, Value]") -> None:
-        """Open a preset in the lab, over the watched program, and set those values that are parameters of the
-        preset.
+        """Open a preset in the lab, above the watched program's page. `values` sets the preset's parameters;
+        other names are ignored.
 
-        Measures the preset at once, unless the program is still running and would compete for the processors.
+        Measures the preset, unless the watched program still runs and would compete for the processors.
         """
         screen, measure = self._over(name), not self._watched_runs
 
@@ -163,8 +163,8 @@ class LabApp(LastingApp):
         self.run_worker(opened(), exit_on_error=False)
 
     def open_caught(self, folder: str) -> None:
-        """Open in the lab a function that was captured from the watched program. Measures the function under
-        the same condition as `open_preset`.
+        """Open a function captured from the watched program in the lab, and measure it, unless the program
+        still runs.
         """
         screen, measure = self._over(), not self._watched_runs
 
@@ -179,7 +179,7 @@ class LabApp(LastingApp):
                 self.pop_screen()
             return below
         if not self.is_screen_installed("lab"):
-            # The lab is not created earlier, because its worker would compete with the program for CPU time.
+            # The lab is created only now, because its worker would compete with the program for CPU time.
             options = replace(self.options, preset=preset)
             self.install_screen(LabScreen(options, self._make_lab, self.keymap, self.read_keymap), "lab")
         screen = self.get_screen("lab", LabScreen)
@@ -221,12 +221,12 @@ class LabApp(LastingApp):
         return key_name(binding.key)
 
     def get_system_commands(self, screen: "Screen[Any]") -> Iterable[SystemCommand]:
-        """Yield the command palette's entries, which are the `entries` of the screen or page."""
+        """Yield the `entries` of the current screen or page for the command palette."""
         for words, help, do, *_ in getattr(screen, "entries", tuple)():
             yield SystemCommand(escape(words), escape(help), do)
 
     def read_keymap(self) -> list[str]:
-        """Read the user's key bindings; return the problems in their file."""
+        """Read the user's key bindings. Returns the problems with the file."""
         from tuilab.presentation import keymap
 
         keys, problems = keymap.read(self.options.keymap or keymap.default_path(), declared)
@@ -244,7 +244,7 @@ class LabApp(LastingApp):
         self.theme_changed_signal.subscribe(self, self.remember_theme)
 
     def on_app_focus(self) -> None:
-        """Redraw the whole screen, because a reloaded browser page starts empty."""
+        """Redraw the whole screen, because a reloaded browser page is empty."""
         if self.is_web:
             self.refresh()
 
@@ -252,27 +252,27 @@ class LabApp(LastingApp):
         remember_theme(theme.name)
 
     def _signalled(self, number: signal.Signals) -> None:
-        """Exit after the terminal is lost or a signal requests it.
+        """Exit because a signal arrived or the terminal has disappeared.
 
-        If the connection dropped and `--hangup` is `finish`, a run in progress continues: its worker notices
-        that the lab has ended, and saves the run's events for the next start.
+        If the connection was lost and `--hangup` is `finish`, the worker finishes the active run and saves it
+        for the next start of the lab.
         """
         if number == signal.SIGHUP and self.lab is not None and self.lab.saved.unattended:
             self.lab.saved.close()
-            # Skip the orderly exit: asyncio would kill the worker with its pipes, and no terminal is left to
-            # restore.
+            # Skip the orderly exit: asyncio would kill the worker together with its pipes, and there is no
+            # terminal to restore.
             os._exit(128 + signal.SIGHUP)
         if not self.leaving:
             self._ending = asyncio.ensure_future(self.leave(128 + number))
             return
-        # This is the second request, so exit at once.
+        # a second request: exit immediately
         if self.lab is not None:
             self.lab.kill_now()
         if number != signal.SIGHUP:
             self.exit(128 + number)
 
     async def leave(self, code: int = 0) -> None:
-        """Stop the worker and then the app. Stops a run in progress first, and keeps its data."""
+        """Stop the active run, keep its data, and end the worker and the app."""
         if self.leaving:
             return
         self.leaving = True
@@ -286,20 +286,18 @@ class LabApp(LastingApp):
             self.exit(code)
 
     def dropped(self, count: int, pasted: bool = False) -> None:
-        """Notify the user that too much input arrived, or that the end of a paste was dropped."""
+        """Notify the user that input was dropped, because too much arrived or a paste was too long."""
         text = f"Too much input: {count:,} bytes were dropped."
         if pasted:
             text = f"The pasted text is too long: its last {count:,} bytes were dropped."
         self.notify(text, severity="warning", markup=False)
 
     def fault(self, error: BaseException | None) -> None:
-        """Write the details of an internal error to a file, and store the sentence that is printed on
-        exit.
-        """
+        """Write a report about an internal error to a file. The app prints a message about it on exit."""
         self.last_words, self.faulty = keep_fault(error), True
 
     async def action_quit(self) -> None:
-        """Stop the worker and quit. If a program is being watched, ask whether it should continue."""
+        """Quit the lab. If a watched program still runs, first ask whether the program should continue."""
         if not self._watched_runs or self.leaving:
             await self.leave()
             return
@@ -324,7 +322,7 @@ class LabApp(LastingApp):
 
 
 def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool:
-    """Return True if the user requests ASCII, or if the terminal or its encoding supports nothing else."""
+    """Return True if the user asks for ASCII, or if the terminal or its encoding supports only ASCII."""
     asked = environment.get("TUILAB_ASCII", "")
     if asked:
         return asked not in ("0", "no", "false")
@@ -334,7 +332,9 @@ def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool
 
 
 def _given_back(app: LabApp) -> str:
-    """Give the terminal to the watched program until the program ends; return the program's page."""
+    """Give the terminal to the watched program until that program ends. Returns the program's page as
+    text.
+    """
     if app.watching is None or app.options.watching is not None:
         return ""
     from tuilab.lab.watch import Watching
@@ -346,7 +346,9 @@ def _given_back(app: LabApp) -> str:
 def run(options: Options) -> int:
     served = "TEXTUAL_DRIVER" in os.environ
     if not served and not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
-        with contextlib.suppress(OSError, AttributeError):  # standard error is closed, or the disk is full
+        with contextlib.suppress(
+            OSError, AttributeError
+        ):  # standard error may be closed, or the disk may be full
             sys.stderr.write("tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n")
         return 2
     app = LabApp(options)
@@ -358,7 +360,7 @@ def run(options: Options) -> int:
             app.watching.signal(code - SIGNALLED)
         page = _given_back(app)
     words = [app.last_words, app.lab.saved.close() if app.lab is not None else ""]
-    with contextlib.suppress(OSError):  # the terminal may have gone
+    with contextlib.suppress(OSError):  # the terminal may be gone
         for text in filter(None, words):
             sys.stderr.write(f"tuilab: {text}\n")
         sys.stderr.write(f"{page}\n" * bool(page))

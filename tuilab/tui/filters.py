@@ -1,4 +1,4 @@
-"""Filters every line for a terminal without colors, or with ASCII only."""
+"""Converts the screen's lines for terminals without colors or with ASCII only."""
 
 from functools import lru_cache
 
@@ -17,41 +17,40 @@ TABLE = str.maketrans(
     "ux~---|~!<>+>v<^o''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[].-|>v^|||||###%*+=-:.%=:/\\0~",
 )
 RAISED = (38, 225)
-"""A background stands out if its luminance is above the first limit in a dark theme, or below the second
+"""Limits of luminance: a background stands out above the first limit in a dark theme, and below the second
 limit in a light theme.
 """
 
 
 def asciify(text: str) -> str:
-    """Return the text in ASCII, with the same number of cells."""
+    """Return the text in ASCII, with the same width in cells."""
     if text.isascii():
         return text
-    # The replacement needs two cells; the second one replaces the space after the character.
+    # The replacement needs two cells, so it also replaces the space.
     text = text.replace("± ", "+-")
     plain = "".join(c if c.isascii() else "?" * cell_len(c) for c in text.translate(TABLE))
-    # Code points that form a single glyph, such as a family emoji, take a different number of cells when
-    # drawn separately.
+    # Code points that form a single glyph, such as a family emoji, are wider when drawn separately.
     return plain[: cell_len(text)].ljust(cell_len(text), "?")
 
 
 class Ascii(LineFilter):
-    """Replaces every non-ASCII character with a similar one, cell for cell."""
+    """Replaces each non-ASCII character with a similar ASCII character of the same width."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [Segment(asciify(segment.text), *segment[1:]) for segment in segments]
 
 
 BAND = "band"
-"""Key in a style's `meta`. It marks a background as the band of an interval, not a cursor or a fill."""
+"""Key in a style's `meta` that marks the background as an interval's band (not a cursor or a fill)."""
 BAND_FILL = "░"
-"""The character that fills the blank cells of a band in a terminal without colors."""
+"""Fills the blank cells of a band in a terminal without colors."""
 
 
 class Colourless(LineFilter):
-    """Removes all colors, as NO_COLOR requires, while Textual's own filter only converts them to grays.
+    """Removes all colors, as NO_COLOR requires. (Textual's own filter converts colors to grays.)
 
-    Text on a distinct background is reversed, so that a cursor and the focus stay visible. The band of an
-    interval is dotted.
+    Reverses text on a background that stands out, so that the cursor and the focus remain visible. Fills the
+    band of an interval with dots.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
@@ -72,7 +71,7 @@ ASCII, COLOURLESS = Ascii(), Colourless()
 
 @lru_cache(16_384)
 def colourless(style: Style) -> Style:
-    """Return the style without colors, reversed if its background stands out and is not a band."""
+    """Return the style without colors. It is reversed if the background stands out and is not a band."""
     if style.meta.get(BAND):
         return style.without_color
     ground = _grey(style.bgcolor, 0)
@@ -81,7 +80,7 @@ def colourless(style: Style) -> Style:
 
 
 def _grey(color: RichColor | None, otherwise: int) -> int:
-    """Return the luminance of a color, 0 to 255, by Rec. 601."""
+    """Return the luminance of a color from 0 to 255, by Rec. 601."""
     if color is None or color.is_default:
         return otherwise
     red, green, blue = color.get_truecolor()

@@ -1,4 +1,6 @@
-"""Formats keys for display, and inserts them into sentences that name actions, such as `{run} measures`."""
+"""Formats keys for display, and replaces the names of actions in sentences, such as `{run} measures`, with
+keys.
+"""
 
 import importlib
 import pkgutil
@@ -27,7 +29,7 @@ _declared = {action.id: action.keys for action in ACTIONS}
 
 
 def key_name(key: str) -> str:
-    """Return a key as users write it: `?`, `^p`, `U`, `shift ←`."""
+    """Return a key as it is shown to users: `?`, `^p`, `U`, `shift ←`."""
     modifier, plus, rest = key.rpartition("+")
     if plus and rest:
         return f"^{key_name(rest)}" if modifier == "ctrl" else f"{modifier} {key_name(rest)}"
@@ -35,12 +37,14 @@ def key_name(key: str) -> str:
 
 
 def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
-    """Return an action's keys as users write them, such as `?, f1`. keymap: the user's own keys."""
+    """Return an action's keys as they are shown to users, such as `?, f1`. keymap: the user's own keys by
+    action id.
+    """
     return ", ".join(key_name(key) for key in keymap.get(action.id, action.keys).split(","))
 
 
 def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
-    """Yield the active keys that these widgets define, each with its effect and the name of its action."""
+    """Yield the active keys that these widgets define: keys, description, and name of the action."""
     found: dict[tuple[str, str], list[str]] = {}
     for widget in filter(None, widgets):
         for key, active in widget.screen.active_bindings.items():
@@ -48,14 +52,14 @@ def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
             if active.node is widget and words:
                 found.setdefault((words, active.binding.action), []).append(key)
     for (words, action), every in found.items():
-        # Some terminals send `O` as `shift+o`, but it is the same key.
+        # Some terminals send `shift+o` instead of `O`.
         keys = [key for key in every if key.removeprefix("shift+").upper() not in every or len(key) == 1]
-        if keys != [words]:  # omit keys such as `up` that are named after their effect
+        if keys != [words]:  # omit keys such as `up`, whose name is their description
             yield ", ".join(map(key_name, keys)), words, action
 
 
 def declared() -> Mapping[str, str]:
-    """Return the default keys of every action that can have a key, by action id. Loads every screen."""
+    """Return the default keys of every action, by action id. Imports every screen."""
     _load()
     _learn()
     return _declared
@@ -79,15 +83,14 @@ def _learn() -> None:
 
 
 def worded(text: str, keymap: Mapping[str, str]) -> str:
-    """Replace each `{action}` in `text` with the action's first key in `keymap`, else its default key.
-
-    Other text in braces is unchanged.
+    """Replace each `{action}` in the text with the action's first key: from `keymap`, or else the default.
+    Other braces remain.
     """
 
     def key(named: re.Match[str]) -> str:
         if named[1] not in _declared:
             _learn()
-        if named[1] not in _declared:  # the action belongs to a view that has not been opened yet
+        if named[1] not in _declared:  # the action may belong to a view that has not been imported yet
             declared()
         keys = keymap.get(named[1], _declared.get(named[1], ""))
         name = key_name(keys.partition(",")[0])
@@ -99,9 +102,10 @@ def worded(text: str, keymap: Mapping[str, str]) -> str:
 
 
 def unbound(screen: "Screen[Any]", key: str, *ids: str) -> str:
-    """Return the id of the action for a key that does nothing on this screen; "" for any other key.
+    """If a key does nothing on this screen, return the id of the action that this key has elsewhere;
+    otherwise "".
 
-    ids: the actions to search; by default, those of the lab.
+    ids: ids of the actions to search; by default, all actions of the lab.
     """
     active = screen.active_bindings.get(key)
     if active is not None and active.enabled:

@@ -1,15 +1,14 @@
-"""Keeps Textual running, or exits cleanly, when the terminal is lost or something fails.
+"""Keeps Textual running, or exits cleanly, when the terminal disappears or an error occurs.
 
 This is the only file that uses private names of Textual:
 
 - `Driver._file`: the only way to survive the loss of the terminal.
-- `App._handle_exception`: otherwise errors of screens being removed would end the app with an error. -
-`App._notifications`, `_unnotify`, `ToastRack`: the only way to withdraw a notification.
+- `App._handle_exception`: otherwise errors of screens being removed would end the app with an error.
+- `App._notifications`, `_unnotify`, `ToastRack`: the only way to remove a notification.
 - `App._fatal_error`: otherwise an error would print a traceback to a terminal that may be gone.
 - `App._close_messages_no_wait`: how `_fatal_error` itself ends the app.
-- `textual._xterm_parser` and `Driver._app`, `_loop`, `_debug`: the driver's input thread dies on a byte that
-is not
-UTF-8 and on a sequence that names no character, and passes on input as fast as it arrives.
+- `textual._xterm_parser` and `Driver._app`, `_loop`, `_debug`: the driver's input thread crashes on bytes
+that are not UTF-8 and on sequences without a character, and does not wait for the app to process input.
 - `App._prune` and `Widget._styles_cache`: otherwise the cached renderings of removed widgets stay in memory.
 """
 
@@ -37,42 +36,40 @@ from textual.widget import Widget
 from textual.widgets._toast import ToastRack
 
 LOOK_S = 1.0
-"""Seconds between checks that the terminal still exists."""
+"""Interval between checks that the terminal still exists."""
 PAINT = 1_000
-"""Minimum number of characters of an output that is dropped if it equals the previous output.
+"""Minimum number of characters for dropping an output that equals the previous output.
 
-An output of this length paints cells at fixed positions, so sending it again would change nothing.
+Outputs of this length paint cells at fixed positions, so repeating them changes nothing.
 """
 MOST_WAITING = 8_192
-"""Maximum bytes of input waiting for the app. Beyond this limit, all waiting input is dropped, because nobody
-types that fast.
+"""Maximum bytes of input waiting for the app. If more input arrives, all of it is dropped: nobody types this
+fast.
 """
 MOST_PASTED = 8_192
-"""Maximum bytes of one paste; the rest is dropped."""
+"""Maximum bytes of a paste; further bytes are dropped."""
 BEGUN, ENDED = b"\x1b[200~", b"\x1b[201~"
-"""Markers that a terminal puts around a paste."""
+"""Sequences that a terminal sends before and after a paste."""
 PASTE_S = 2.0
-"""Seconds without input after which a paste has ended, even without its end marker."""
+"""Pause in the input, in seconds, that ends a paste whose end marker is missing."""
 AT_ONCE = 256
-"""Maximum bytes of input to pass to the app before waiting until it has processed them."""
+"""Maximum bytes of input that the app gets before it has processed the previous input."""
 TICK_S, SETTLED_S = 0.1, 0.005
 QUIET_S = 0.5
-"""Seconds without input after which input is accepted again, because later input was typed by a person."""
+"""Pause in the input, in seconds, after which input is accepted again."""
 NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 """Matches sequences that a terminal receives but never sends: strings (titles, links, images) and colors
-(ECMA-48, 5.6 and 8.3.117). The parser would treat each of their characters as a typed character.
+(ECMA-48, 5.6 and 8.3.117). Textual's parser would read their characters as typed keys.
 """
 OPENING = re.compile(rb"[^\x1bA-Za-z/\r]*[A-Za-z/\r]")
-"""Matches typed bytes up to the first key that may open a text field."""
 ENTER = re.compile(rb"[^\x1b\r]*\r")
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
-"""Matches the possible start of a sequence in `NO_KEYS`. Such input is held back until the rest arrives."""
+"""Matches the start of an unfinished sequence of `NO_KEYS`. Such input waits for its end."""
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 
 @contextmanager
 def bearing_its_end() -> Iterator[None]:
-    """Ignore errors caused by the loss of the terminal."""
     try:
         yield
     except OSError as error:
@@ -81,9 +78,9 @@ def bearing_its_end() -> Iterator[None]:
 
 
 class Forgiving:
-    """A terminal's file that drops writes once the terminal is gone.
+    """A terminal's file that ignores writes after the terminal has disappeared.
 
-    Textual writes in a separate thread. If an error ended that thread, the app would wait for it forever.
+    Textual writes in a thread. If an error ended this thread, the app would wait for the thread forever.
     """
 
     file: Any
@@ -91,7 +88,7 @@ class Forgiving:
     _last = ""
 
     def write(self, text: str) -> int:
-        # When a screen is shown again, Textual paints it twice, with the same bytes.
+        # Textual paints a screen twice when it is shown again, with the same bytes.
         if len(text) > PAINT and text == self._last:
             return len(text)
         self._last = text
@@ -114,11 +111,11 @@ class LastingApp(App[int]):
     leaving = False
 
     _drawn: Sequence[StylesCache] = ()
-    """Cached renderings of the widgets that were removed last."""
+    """Cached renderings of the most recently removed widgets."""
 
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
-        # Textual keeps the cached renderings of removed widgets (docs/textual-defects.md). Widgets removed
-        # earlier are never painted again, so clear their caches here.
+        # Textual keeps the cached renderings of removed widgets (docs/textual-defects.md). The widgets of an
+        # earlier removal are never painted again, so their caches can be cleared.
         for drawn in self._drawn:
             drawn.clear()
         self._drawn = [w._styles_cache for node in nodes for w in node.walk_children(Widget, with_self=True)]
@@ -128,50 +125,52 @@ class LastingApp(App[int]):
         """Record the error that ends the app."""
 
     def dropped(self, count: int, pasted: bool = False) -> None:
-        """Notify the user that `count` bytes of input, or of the end of a paste, were dropped."""
+        """Notify the user that `count` bytes of input were dropped; if `pasted`, they were the end of a
+        paste.
+        """
 
     async def on_event(self, event: Event) -> None:
-        # A key or click shows that the user has seen the warnings, so stop covering the screen with them.
+        # A key or click shows that the user has seen the warnings, so remove them.
         if isinstance(event, Key | MouseDown) and not event.is_forwarded:
-            # `list` calls `__len__`, which removes expired items during the iteration.
+            # `list` would call `__len__`, which removes expired items during the iteration
             for said in list(iter(self._notifications)):
                 if said.severity != "information":
                     self._unnotify(said)
         await super().on_event(event)
 
     def on_notify(self, event: Notify) -> None:
-        """Skip a notification that is already visible, because holding a key would cover the screen with
+        """Ignore a notification that is already visible. Otherwise a held key would fill the screen with
         copies.
         """
         if any(said.message == event.notification.message for said in self._notifications):
             event.prevent_default()
 
     def withdraw(self, message: str) -> None:
-        """Remove a notification, also if it was sent just now."""
+        """Remove a notification, even if it was sent just now."""
 
         def remove() -> None:
             for said in [said for said in self._notifications if said.message == message]:
                 self._unnotify(said, refresh=False)
-            # `_unnotify` refreshes only the top screen, but a screen below a page also shows its messages.
+            # `_unnotify` refreshes only the top screen, but screens below also show notifications
             for screen in self.screen_stack:
                 for rack in screen.query(ToastRack):
                     rack.show(self._notifications)
 
-        self.call_later(remove)  # after the message that shows the notification
+        self.call_later(remove)  # runs after the message that shows the notification
 
     def pending(self) -> int:
-        """Return the number of messages waiting for the app, its screen or the focused widget."""
+        """Return the number of unprocessed messages of the app, its screen and the focused widget."""
         screen = self.screen_stack[-1:]
         focused = [s.focused for s in screen if s.focused is not None]
         return sum(pump.message_queue_size for pump in (self, *screen, *focused))
 
     def in_field(self) -> bool:
-        """Return True if a text field has the focus. May be called from any thread."""
+        """Return True if a text field has the focus. Callable from any thread."""
         focused = [screen.focused for screen in self.screen_stack[-1:] if screen.focused is not None]
         return any(widget.check_consume_key("a", "a") for widget in focused)
 
     def _handle_exception(self, error: Exception) -> None:
-        # Ignore errors from screens that are being removed.
+        # ignore errors from screens that are being removed
         if not self.leaving:
             super()._handle_exception(error)
 
@@ -184,9 +183,7 @@ class LastingApp(App[int]):
 
 
 def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
-    """Return a driver class that writes through `terminal`, so that the app survives the loss of the
-    terminal.
-    """
+    """Return a driver class that writes to `terminal`, so that the app survives the loss of the terminal."""
 
     class Lasting(base):  # type: ignore[valid-type, misc]
         _file: Any
@@ -201,8 +198,8 @@ def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
             super().suspend_application_mode()
 
         def resume_application_mode(self) -> None:
-            # SIGCONT does not imply an earlier stop: the kernel sends it with SIGHUP. A second input thread
-            # would outlive the app and wait forever for keys from a terminal that is gone.
+            # SIGCONT does not always follow a stop: the kernel also sends it with SIGHUP. A second input
+            # thread would outlive the app and wait forever for keys from a terminal that is gone.
             if self.suspended:
                 self.suspended = False
                 super().resume_application_mode()
@@ -217,7 +214,7 @@ def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
 class Input:
     """Passes typed and pasted input to the app no faster than the app processes it.
 
-    Drops bytes that are not UTF-8, and sequences that crash the parser.
+    Drops bytes that are not UTF-8, and sequences that crash Textual's parser.
     """
 
     def __init__(self, driver: Any, app: Any, loop: asyncio.AbstractEventLoop, parser: XTermParser) -> None:
@@ -225,12 +222,11 @@ class Input:
         self._decode = codecs.getincrementaldecoder("utf-8")("ignore").decode
         self._waiting = bytearray()
         self._pasted: bytearray | None = None
-        """The part of a paste that has arrived; None if no paste is in progress."""
         self._cut = self._dropped = 0
         self._settled: Future[None] | None = None
 
     def read_until(self, ended: Any) -> None:
-        """Pass on input until the event is set or the terminal is gone. Raises OSError."""
+        """Pass on input until `ended` is set or the terminal is gone. Raises OSError."""
         while not ended.is_set():
             busy = self._settled is not None and not self._settled.done()
             patience = SETTLED_S if busy or self._waiting else QUIET_S if self._dropped else TICK_S
@@ -254,8 +250,8 @@ class Input:
                 self._bear(self._parser.tick)
 
     def _take(self, data: bytes) -> None:
-        """Queue input up to the limit. Beyond the limit, drop all queued input, and all further input until
-        the next pause.
+        """Queue input. If more than the limit waits, drop all queued input, and further input until the next
+        pause.
         """
         if self._pasted is not None:
             self._pasted += data
@@ -272,7 +268,7 @@ class Input:
             self._waiting.clear()
 
     def _take_pasted(self, pasted: bytearray) -> None:
-        """Queue the start of a paste. When the paste ends, pass it to the app in one piece."""
+        """Collect a paste up to the limit. When the paste ends, queue it in one piece."""
         end = pasted.find(ENDED)
         over = (end if end >= 0 else len(pasted) - len(ENDED)) - MOST_PASTED
         if over > 0:
@@ -293,7 +289,7 @@ class Input:
         if key := (ENTER if self._app.in_field() else OPENING).match(self._waiting):
             count = (
                 key.end()
-            )  # the key may open an input or move the focus, and the text after it belongs there
+            )  # the key may open a text field or move the focus, and the following text belongs there
         if begun == 0:
             count = self._waiting.find(ENDED) + len(ENDED)
         text = self._decode(bytes(self._waiting[:count]))
@@ -310,27 +306,26 @@ class Input:
             self._parser = self._fresh()
 
     def _fresh(self) -> XTermParser:
-        """Return a new parser that knows what the current parser has learned about the terminal."""
+        """Return a new parser that keeps what the old one knows about the terminal."""
         parser = XTermParser()
         for name in ("mouse_pixels", "terminal_size", "terminal_pixel_size"):
             setattr(parser, name, getattr(self._parser, name))
         return parser
 
     def _renew(self) -> None:
-        """Replace the parser, because dropped input may have contained the end of a paste or sequence."""
+        """Replace the parser: the dropped input may have contained the end of a paste or sequence."""
         self._loop.call_soon_threadsafe(self._app.dropped, self._dropped)
         self._dropped, self._parser = 0, self._fresh()
 
     async def _settle(self) -> None:
-        """Wait until the app has processed its input."""
         quiet = 0
-        while quiet < 2:  # a screen that opens is idle for a moment before it sets its focus
+        while quiet < 2:  # a new screen is idle for a moment before it sets the focus
             await asyncio.sleep(SETTLED_S)
             quiet = 0 if self._app.pending() else quiet + 1
 
 
 def is_gone(*files: int) -> bool:
-    """Return True if one of the terminals has been hung up or closed."""
+    """Return True if one of these terminals was hung up or closed."""
     poll = select.poll()
     for fd in files:
         poll.register(fd, 0)
@@ -338,7 +333,7 @@ def is_gone(*files: int) -> bool:
 
 
 def watch(loop: Any, gone: Callable[[], None]) -> None:
-    """Call `gone` once standard input or standard error is no longer connected to a terminal."""
+    """Call `gone` when standard input or standard error loses its terminal."""
     files = [fd for fd in (0, 2) if os.isatty(fd)]
 
     def look() -> None:

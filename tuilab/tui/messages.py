@@ -1,4 +1,4 @@
-"""Notifies widgets of changes in the lab, by Textual messages."""
+"""Passes the lab's changes to widgets, as messages of Textual."""
 
 from typing import TYPE_CHECKING
 
@@ -17,15 +17,15 @@ class LabChanged(Message, bubble=False):
         super().__init__()
         self.change = change
         self.event = event
-        """The worker's event that caused the change; None if the user, a replay or several events caused
-        it.
+        """The worker's event that caused the change; None if there is no such event or if there are
+        several.
         """
 
 
 class Hearing(Widget):
-    """A widget that receives every change in the lab as a message while it is mounted.
+    """A widget that receives every change in the lab as a message `LabChanged`.
 
-    Must be the second base class, because Textual reads styles from the first one only.
+    Must be the second base class, because Textual reads styles only from the first one.
     """
 
     lab: "Lab"

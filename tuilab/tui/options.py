@@ -16,34 +16,33 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class Options:
     preset: str = ""
-    """The preset to open, or `path/to/file.py:name`."""
+    """Name of the preset to open, or path of the user's code: `path/to/file.py:name`."""
     theme: str | None = None
-    """Name of the theme, such as dark or light; None for the last chosen theme."""
+    """Name of a theme, or `dark` or `light`; None for the last chosen theme."""
     ascii_only: bool | None = None
-    """Whether to draw with ASCII only; None to detect it from the terminal."""
+    """Draw with ASCII only; None to choose by the terminal."""
     keymap: Path | None = None
-    """Path of the keymap file; None for the user's own file."""
+    """None for the user's own keymap file."""
     presets: tuple[Path, ...] = ()
-    """Preset folders to read; empty for the default folders."""
+    """Folders with presets; () for the default folders."""
     replay: Path | None = None
     demo: bool = False
     hangup: str = "finish"
-    """What to do if the connection drops: `finish` the run without a screen, or `end` it with the rounds so
-    far.
+    """What happens to a run if the connection drops: `finish` measures it without a screen, `end` ends it and
+    keeps its rounds.
     """
     rerun: bool = True
-    """Whether to measure again when a slider comes to rest."""
     newcomer: bool | None = None
-    """Whether to show the hint for a first visit; None to show it on the first visit."""
+    """Show the hint for a first visit; None to show the hint only on the first visit."""
     environments: "tuple[Environment, ...]" = ()
-    """Python environments to measure in, in addition to the lab's own environment. An unnamed environment
-    replaces the lab's own.
+    """Python environments to measure in. An environment without a name replaces the lab's own; any other one
+    is added.
     """
     runner: "RunnerFactory | None" = None
-    """A function that creates the runner for measurements; None for the real runner."""
+    """Creates the runner for measurements; None for the real runner."""
     lab_state: "Callable[[], LabState] | None" = None
-    """A function that creates the state that the screens draw; None for a new state."""
+    """Creates the state that the screens show; None for a new state."""
     watching: "ShownProgram | None" = None
-    """A program that is already being watched and must be shown."""
+    """A watched program to show."""
     store: "StoreFactory | None" = None
-    """A function that opens the history; None for the user's own history."""
+    """Opens the history; None for the user's own history."""

@@ -1,4 +1,4 @@
-"""Searches the command palette: commands by name, actions also by description."""
+"""Searches the command palette: all entries by name, actions also by description."""
 
 import re
 
@@ -10,16 +10,14 @@ BY_NAME, BY_HELP, BY_WORDS = 200.0, 100.0, 0.5
 
 
 THINGS = ("open ", "set ", "switch ", "finding: ")
-"""Prefixes of the palette entries that are not actions. These entries are listed after the actions."""
+"""Prefixes of the entries that are not actions. The list shows these entries after the actions."""
 
 
 class Commands(SystemCommandsProvider):
-    """Finds the palette's commands: actions first, by name, then by help text and users' words; then
-    presets.
-    """
-
     async def search(self, query: str) -> Hits:
-        """Yield the matches of the query. Presets match by name first, then by the text of their page."""
+        """Yield the matches of a query: actions by name, then by help text and users' words; presets by name,
+        then by description.
+        """
         matcher, words = self.matcher(query), query.casefold().split()
         for name, told, do, *more in getattr(self.screen, "entries", tuple)():
             match, preset = matcher.match(name), name.startswith(THINGS)
@@ -31,5 +29,4 @@ class Commands(SystemCommandsProvider):
 
 
 def _begins(told: str, word: str) -> bool:
-    """Return True if a word of the sentence starts with `word`."""
     return any(each.startswith(word) for each in re.findall(r"[\w-]+", told.casefold()))

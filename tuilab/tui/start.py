@@ -1,4 +1,4 @@
-"""Opens the lab with the garbage collector off until the screen has been painted."""
+"""Opens the lab without garbage collection until the first paint."""
 
 import gc
 
@@ -6,11 +6,10 @@ from tuilab.tui.options import Options
 
 
 def open_lab(options: Options | None = None) -> int:
-    """Open the lab; return the exit code.
+    """Open the lab. Returns the exit code.
 
     The garbage collector stays off until `LabScreen` has painted. Importing Textual creates many objects and
-    almost no garbage, so collecting meanwhile frees nothing and takes a tenth of the time until the first
-    paint.
+    almost no garbage, so collecting would take a tenth of the time until the first paint and free nothing.
     """
     gc.disable()
     try:

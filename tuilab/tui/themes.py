@@ -1,6 +1,4 @@
-"""Defines the dark and the light theme, with quiet backgrounds and one accent color. Series in plots have
-their own hues (widgets/look.py).
-"""
+"""Defines the dark and the light theme. The colors of plotted series are in `widgets/look.py`."""
 
 from textual.theme import Theme
 

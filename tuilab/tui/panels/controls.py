@@ -1,4 +1,4 @@
-"""The controls: a slider for each parameter, dtype, device and variant, and the switches."""
+"""The panel with a slider for each parameter, dtype, device and variant, and with the switches."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ class SwitchBox(Checkbox):
             self.value = switch.on
         name = f"{switch.label} input" if switch.group == "GPU input" else switch.label
         text = f"{'☑' if switch.on else '☐'} {name}"
-        if text != self.label.plain:  # setting the label triggers a layout of all controls
+        if text != self.label.plain:  # setting a label causes a new layout of all controls
             self.label = Content(text)
 
 
@@ -58,8 +58,6 @@ on the device or is copied there in each call. The workload's own flags follow. 
 
 
 class Controls(VerticalScroll, can_focus=False):
-    """The sliders and switches for the current settings. Posts `Changed` with the new settings."""
-
     HELP = """\
 ## Controls
 
@@ -75,7 +73,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
     ]
 
     class Changed(Message):
-        """The user changed the settings. `final` is False while a thumb is being dragged."""
+        """The user changed the settings. `final` is False during a drag."""
 
         def __init__(self, settings: Settings, final: bool) -> None:
             super().__init__()
@@ -90,7 +88,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
     def compose(self) -> ComposeResult:
         words = [control for control in self._sliders if not is_numeric(control.parameter)]
-        # A single word gets a whole row, so that the next control starts at the left again.
+        # The last of an odd number of choices gets a whole row, so that the next control starts on the left.
         half = words[: len(words) // 2 * 2]
         for control in self._sliders:
             name = control.parameter.name
@@ -98,7 +96,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         yield Switches(*map(SwitchBox, self._switches), id="switches", min_column_width=20, regular=False)
 
     async def draw(self) -> None:
-        """Show the current settings. Replaces widgets only if the set of controls changes."""
+        """Show the current settings. Creates new widgets only if the set of controls has changed."""
         state, before = self._state, self._shape
         if state.settings is None:
             return
@@ -111,10 +109,10 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         self._switches = switches(state.settings)
         if self._shape != before:
             kept = next((widget for widget in self.query("Slider, SwitchBox") if widget.has_focus), None)
-            if kept is not None:  # otherwise the next panel would get the focus, even a hidden one
+            if kept is not None:  # otherwise Textual would focus the next panel, even a hidden one
                 self.screen.set_focus(None)
             await self.recompose()
-            if kept is not None and self.screen.focused is None:  # no other widget has the focus
+            if kept is not None and self.screen.focused is None:  # no other widget got the focus meanwhile
                 same = self.query(f"#{kept.id}") if kept.id else ()
                 for place in (*same, *self.query("Slider, SwitchBox"))[:1]:
                     place.focus()
@@ -124,8 +122,8 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
             box.show(switch)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        """Yield a palette entry for every slider and switch. Choosing an entry focuses the slider or
-        switch.
+        """Yield a palette entry for each slider and switch. Choosing an entry moves the focus to the slider
+        or switch.
         """
         for slider in self.query(Slider):
             parameter = slider.control.parameter
@@ -137,7 +135,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
     @property
     def _shape(self) -> object:
-        """A value that identifies the set of controls, regardless of their current values."""
+        """Identifies the set of controls, whatever their values."""
         return [c.parameter for c in self._sliders], [(s.group, s.key) for s in self._switches]
 
     def action_step(self, by: int) -> None:
@@ -184,7 +182,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
 
 def id_of(parameter: str) -> str:
-    """Return the slider's id, such as `p-samples`. A Python name may contain letters that are invalid in an
+    """Return a slider's id, such as `p-samples`. Escapes letters of Python names that are invalid in an
     id.
     """
     return "p-" + re.sub(r"[^A-Za-z0-9_]", lambda letter: f"-{ord(letter[0]):x}-", parameter)

@@ -1,4 +1,4 @@
-"""The demo's panel above the answer: the next step, the guess, the outcome."""
+"""The demo's panel above the answer: next step, guess, result."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 HEIGHT, ROOMY = 6, 36
-"""Rows of the bar with its border. With `ROOMY` rows or more, the screen has room for three more rows of
+"""Rows of the bar with its border, and rows of the screen from which the bar may show three more rows of
 results.
 """
 
 
 class DemoBar(LineWidget, Hearing, can_focus=True):
-    """Shows the demo's current step. Has the focus during the demo."""
+    """Shows the current step of the demo."""
 
     DEFAULT_CSS = "DemoBar { width: 1fr; }"
     HELP = """\
@@ -65,8 +65,7 @@ returns to the previous screen; the runs are in the history.
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = (spoken(self, text) for text in lines(self._demo))
         told, keys = self._demo.stage in ("told", "summary"), self._written or keys
-        # Show the outcome in full if possible; the reason, which the answer also shows, gets the remaining
-        # space.
+        # The result has priority. The reason gets the remaining rows, because the answer panel also shows it.
         first = clip(sentence, width, max(1, height - 1 - (not told)))
         out: list[Line] = [((line, STRONG),) for line in first]
         if (left := height - 1 - len(first)) > 0:
@@ -79,7 +78,7 @@ returns to the previous screen; the runs are in the history.
         demo, self._written, self.styles.height = self._demo, "", HEIGHT
         begin(self.lab, demo, at)
         self.lab.keep_secret(True)
-        # Use Content, because a string would be parsed as markup.
+        # a string would be parsed as markup
         title = self._marked(f"Demo {demo.at + 1} of {len(demo.steps)}")
         self.border_title = Content(f"{title}: {demo.preset.title}")
         self.repaint()
@@ -117,7 +116,7 @@ returns to the previous screen; the runs are in the history.
             self._measure()
 
     def action_next(self) -> None:
-        """Measure without a guess, go to the next preset, or show the demo's results."""
+        """Measure without a guess, or open the next preset, or show the demo's results."""
         demo = self._demo
         if demo.at == 0 and demo.stage == "told":
             state = self.lab.state
@@ -140,7 +139,7 @@ returns to the previous screen; the runs are in the history.
         self.repaint()
 
     def action_page(self) -> None:
-        """Write a page with the measurements so far to the current folder, for sharing."""
+        """Write a page with the measurements so far to the current folder."""
         state = self.lab.state
         try:
             path = write_page(page(self._demo, state.machine, state.shown.at), Path.cwd(), "html")
@@ -151,9 +150,7 @@ returns to the previous screen; the runs are in the history.
         self.repaint()
 
     def action_leave(self) -> None:
-        """End the demo and restore the screen from before the demo. The demo's measurements stay in the
-        history.
-        """
+        """End the demo, and go back to the settings and the run from before."""
         self.lab.go_back(self._came_from)
         self.lab.keep_secret(False)
         self._done()

@@ -36,13 +36,13 @@ TONES: dict[str, tuple[str, TextStyle]] = {
     "bad": ("▲", BAD),
 }
 LEAST_TITLE = 24
-"""Minimum cells for the lab's name and the title."""
+"""Minimum cells for the lab's name and the preset's title."""
 BAR = 10
-"""Width of the progress bar in cells, if it fits."""
+"""Cells of the progress bar."""
 
 
 class Header(LineWidget):
-    """The header, in one line. If space is short, the machine is omitted first."""
+    """The first line. If space is short, the machine is omitted first."""
 
     DEFAULT_CSS = "Header { height: 1; dock: top; }"
 
@@ -64,7 +64,7 @@ it. It also shows runs that continue in the background; a click opens such a run
         self._opening = ""
 
     def opens(self, name: str, state: "LabState") -> None:
-        """Show the name of the user's file while it opens; with "", show the preset's title again."""
+        """Show the name of the user's file while it is loaded. With "", show the preset's title again."""
         self._opening = name
         self.tell(state)
 
@@ -93,7 +93,8 @@ it. It also shows runs that continue in the background; a click opens such a run
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]
-        # The state gets its full width, or is shortened if the title has no room. The title gets the rest.
+        # The state gets its full width unless the title has too little room. The title gets the remaining
+        # cells.
         states = self._states
         said = next((state for state in states if cell_len(state) <= width - LEAST_TITLE), states[-1])
         said = whole_words(said, max(12, width - 12))

@@ -1,4 +1,4 @@
-"""The last line: the keys that work on the open screen."""
+"""The last line: the keys that work on the current screen."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,10 +14,11 @@ KEY, EDGE = TextStyle("accent", bold=True), TextStyle("text/20")
 
 
 class KeyBar(LineWidget):
-    """Shows each key with its action, which a click also runs. The command palette's key is at the right.
+    """Shows each key with its action, which a click also runs. The key of the command palette is on the
+    right.
 
-    Textual's footer has a widget per key and recreates all of them when the focus moves. That accounts for
-    80% of the time spent styling a screen, and forces another layout and repaint.
+    Textual's own footer creates new widgets for all keys whenever the focus moves. That takes 80% of the time
+    for styling a screen, and causes another layout and repaint.
     """
 
     DEFAULT_CSS = """
@@ -52,7 +53,7 @@ class KeyBar(LineWidget):
         return (("▏", EDGE), *self._draw_key(self._palette)) if self._palette is not None else ()
 
     def _fitting(self, width: int) -> Iterator[tuple[ActiveBinding, Line]]:
-        """Yield the keys that fit to the left of the palette's key, each with the text of its action."""
+        """Yield the keys that fit to the left of the palette's key, each with its drawn text."""
         room = width - width_of(self._right())
         for found in self._keys:
             drawn = self._draw_key(found)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 
 class Presets(OptionList):
-    """The list of presets. Posts `Chosen` when the user opens a preset."""
-
     HELP = """\
 ## Presets
 
@@ -42,24 +40,22 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     ]
 
     class Chosen(Message):
-        """The user opened the preset with that name."""
-
         def __init__(self, name: str) -> None:
             super().__init__()
             self.name = name
 
     words = var("", init=False)
-    """Search words. Only rows that contain all of them are listed."""
+    """Search words. Only rows with all of these words are listed."""
 
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="preset-list", compact=True, markup=False)
         self.titles = tuple(rows)
-        """All rows, including the rows that a search hides."""
+        """All rows, also those that the search hides."""
         self.listed: Sequence[Title] = ()
         self._prompts: list[Content] = []
         self._opened, self._modified = "", False
         self._clicked: int | None = None
-        """The row under the cursor if a click moved the cursor there; else None."""
+        """The row to which a click moved the cursor; None if the cursor moved there in another way."""
         self._verdicts: Mapping[str, str] = {}
         self._emulated: Collection[str] = ()
 
@@ -67,7 +63,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self.watch_words()
 
     def load(self, rows: Sequence[Title]) -> None:
-        """Show these rows. Does nothing if they are unchanged."""
+        """Show these rows, if they are new."""
         if tuple(rows) != self.titles:
             self.titles = tuple(rows)
             self.watch_words()
@@ -89,9 +85,10 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         here: bool = False,
         emulated: Collection[str] = (),
     ) -> None:
-        """Mark the open preset and whether it was changed, and show each preset's verdict.
+        """Mark the open preset, and show the verdict of each preset.
 
-        here: move the cursor to the open preset. emulated: presets whose verdicts rely on an emulated GPU.
+        modified: the open preset's settings were changed. here: move the cursor to the open preset. emulated:
+        names of the presets whose verdicts rely on an emulated GPU.
         """
         if (here or opened != self._opened) and (index := self._index(opened)) is not None:
             self.highlighted = index
@@ -105,8 +102,8 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
     @property
     def marked(self) -> str:
-        """The title of the preset under the cursor, if the list has the focus and another preset is open;
-        else "".
+        """Title of the preset under the cursor; "" if this preset is open or the list does not have the
+        focus.
         """
         row = self.listed[self.highlighted] if self.highlighted is not None else None
         if not self.has_focus or row is None or row.kind != "preset" or row.name == self._opened:
@@ -135,8 +132,8 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         )
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row. A second click opens and measures its preset."""
-        event.prevent_default()  # otherwise the first click would open it
+        """Move the cursor to the clicked row. A second click opens and measures the row's preset."""
+        event.prevent_default()  # otherwise a single click would open the preset
         row: int | None = event.style.meta.get("option")
         if row is None or self.listed[row].kind == "heading":
             return
@@ -145,7 +142,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self.highlighted = self._clicked = row
 
     def watch_highlighted(self, highlighted: int | None) -> None:
-        """Treat the next click as a first click, because the cursor has moved."""
+        """Note that the cursor has moved: the next click only selects a row."""
         if highlighted != self._clicked:
             self._clicked = None
         super().watch_highlighted(highlighted)
@@ -158,7 +155,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             self.post_message(self.Chosen(row.name))
 
     def reveal(self) -> None:
-        """On a narrow screen, open the drawer, so that the focused list is visible."""
+        """Open the drawer on a narrow screen. Otherwise the focused list would be invisible."""
         if self.screen.has_class("-narrow"):
             self.screen.add_class("-drawer")
 
@@ -211,7 +208,7 @@ class PresetsPanel(Vertical):
         yield about
 
     async def action_filter(self) -> None:
-        """Focus the list's filter line, which is created on first use."""
+        """Focus the filter line. The line is created on first use."""
         from tuilab.tui.widgets.line_input import LineInput
 
         self.presets.reveal()
@@ -229,14 +226,14 @@ class PresetsPanel(Vertical):
         self.presets.focus()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
-        """List the presets that contain the typed words. Connected by name, because Input is loaded on
-        demand.
+        """List the presets that contain the typed words. Without the decorator `on`, because it would need to
+        import Input.
         """
         event.stop()
         self.presets.words = event.value
 
     def on_input_submitted(self, event: "Input.Submitted") -> None:
-        """Return to the list; if only one preset is listed, open it."""
+        """Focus the list. If the list contains only one preset, open it."""
         event.stop()
         self.presets.focus()
         if sum(row.kind == "preset" for row in self.presets.listed) == 1:

@@ -21,7 +21,7 @@ KEYS = (
     "{replay-pause} {replay-back} {replay-on} {replay.left} {replay.right} {replay-slower} {replay-faster} "
     "{stop}",
 )
-"""The hints, from longest to shortest. The first that fits is shown."""
+"""Hints, from the longest to the shortest. The first hint that fits is shown."""
 LEAST_TRACK = 12
 
 
@@ -75,7 +75,7 @@ confirmation before it measures the settings. **{stop}** ends the replay.
         ]
 
     def action_seek(self, by: int) -> None:
-        """Seek backward or forward by a tenth of the run."""
+        """Move by a tenth of the run."""
         self.lab.playback.command(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
 
     def action_end(self, end: int) -> None:

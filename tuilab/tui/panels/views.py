@@ -1,4 +1,4 @@
-"""The panel with a row of tabs, and the open view below them."""
+"""The panel with the tabs, and with the open view below the tabs."""
 
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 TAB_STEP = 10
-"""Number of cells by which one step of the mouse wheel moves the tabs."""
+"""Cells that the tabs move for one step of the mouse wheel."""
 
 
 class Views(Vertical):
-    """The tabs and the views. Posts `Opened` when another view is shown."""
-
     HELP = """\
 ## Views
 
@@ -43,27 +41,27 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
 
     @property
     def view(self) -> View | None:
-        """The open view; None until it is created."""
+        """The open view; None before it is created."""
         view = self._views.get(self.key)
         return view if view is not None and view.is_mounted else None
 
     async def fill(self, lab: "Lab", viewing: ViewOptions) -> None:
-        """Create the tabs and the open view. The other views are created when they are first opened."""
+        """Create the tabs and the open view. Other views are created when the user opens them."""
         from textual.widgets import ContentSwitcher, Tab, Tabs
 
         self._lab, self._viewing = lab, viewing
         tabs = Tabs(*(Tab(action.tab, id=key) for key, action in VIEWS.items()), active=self.key)
-        tabs.can_focus = False  # the keys [ and ] switch tabs, so the tab key goes to the view itself
+        tabs.can_focus = False  # the keys [ and ] switch tabs, so the tab key moves the focus to the view
         await self.mount(tabs, ContentSwitcher())
         await self.open(self.key)
 
     async def open(self, key: str, *, into: bool = False) -> None:
-        """Show a view, creating it if needed. into: also focus the view."""
+        """Show a view. into: also focus the view."""
         from textual.widgets import ContentSwitcher, Tabs
 
         into, self.key = into or self.has_focus_within, key
         if not self.is_attached or not self.query(Tabs):
-            return  # the page is closing, and its tabs no longer exist
+            return  # the page is closing and its tabs no longer exist
         self.query_one(Tabs).active = key
         switcher = self.query_one(ContentSwitcher)
         if key not in self._views:
@@ -71,16 +69,18 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
                 self._lab, self._viewing, id=f"view-{key}"
             )
             await switcher.add_content(view)
-        switcher.current = f"view-{self.key}"  # the user may have opened another view in the meantime
+        switcher.current = f"view-{self.key}"  # the user may have opened another view meanwhile
         if (shown := self.view) is not None:
             if into:
                 shown.take_focus()
             self.post_message(self.Opened(self.key, shown))
 
     async def on_tabs_tab_activated(self, event: "Tabs.TabActivated") -> None:
-        """Open the view of a clicked tab. Connected by name, because tabs are loaded on demand."""
+        """Open the view of a clicked tab. Without the decorator `on`, because it would need to import
+        Tabs.
+        """
         event.stop()
-        # Of two quick key presses, the first press's event arrives after the second press was handled.
+        # After two quick key presses, the event of the first one arrives after the second one was handled.
         if event.tab.id and event.tab.id != self.key and event.tab.id == event.tabs.active:
             await self.open(event.tab.id)
 
@@ -97,6 +97,8 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
                 tabs.query_one("#tabs-scroll").scroll_relative(x=by * TAB_STEP, animate=False, force=True)
 
     def beside(self, by: int) -> str:
-        """Return the name of the view `by` tabs to the right (left if negative), wrapping around."""
+        """Return the name of the view `by` tabs to the right (to the left if negative). After the last tab
+        comes the first.
+        """
         keys = list(VIEWS)
         return keys[(keys.index(self.key) + by) % len(keys)]

@@ -14,36 +14,35 @@ if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
 
 LONGEST_SAID, LONGEST_TROUBLE = 600, 140
-"""Maximum characters of a message, and of a warning. Longer texts would cover the screen."""
+"""Maximum number of characters of a message, and of a warning. Longer texts would cover the screen."""
 LASTS_S = 3600.0
-"""Seconds after which a progress message disappears even if its end is never reported."""
+"""Time after which a progress message disappears even if nobody removes it."""
 
 
 class Corner:
-    """Shows short messages. The log contains the full text of a long warning."""
+    """Shows short messages in the corner. A long warning is shortened; the log contains all of it."""
 
     def __init__(self, screen: Screen[None]) -> None:
         self._screen = screen
         self.log: Callable[[str, Literal["warning", "error"]], None] = lambda text, level: None
-        """Writes to the lab's log; does nothing until the lab exists."""
+        """Writes to the lab's log. Does nothing before the lab exists."""
         self._progress = ""
-        """The progress message on the screen; "" if none."""
+        """The progress message on the screen; "" if there is none."""
 
     def warn(self, text: str) -> None:
         self.log(text, "warning")
         self.say(text, "warning")
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
-        """Show a short message. A warning stays until the user presses a key."""
         self._show(text, tone, 4 if tone == "information" else 10)
 
     def progress(self, text: str) -> None:
-        """Show what is in progress until the next progress message; "" only removes the previous one."""
+        """Replace the progress message. With "", only remove it."""
         self._screen.app.withdraw(self._progress)  # type: ignore[attr-defined]
         self._progress = self._show(text, "information", LASTS_S) if text else ""
 
     def _show(self, text: str, tone: "SeverityLevel", seconds: float) -> str:
-        """Show a message for some seconds; return it as shown."""
+        """Show a message for some seconds. Returns the text as shown."""
         words = sanitize_block(spoken(self._screen, text), LONGEST_SAID)
         if tone != "information" and len(words) > LONGEST_TROUBLE:
             self.log(words, "error" if tone == "error" else "warning")
@@ -54,7 +53,7 @@ class Corner:
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Show an InputError as a message to the user instead of raising it."""
+        """Show an InputError to the user instead of raising it."""
         try:
             yield
         except InputError as error:

@@ -1,4 +1,4 @@
-"""Draws changes in the lab on the panels of the main screen."""
+"""Shows changes of the lab on the panels of the main screen."""
 
 from rich.cells import cell_len
 from textual.worker import WorkType
@@ -16,9 +16,7 @@ from tuilab.tui.widgets.answer import AnswerPanel
 
 class Drawing:
     dragging = False
-    """True while a slider is being dragged. The text of the slider's panel is updated only when the drag
-    ends.
-    """
+    """True while the user drags a slider. The border texts are then updated only after the drag."""
 
     def __init__(
         self, context: Context, header: Header, answer: AnswerPanel, placement: PlacementLog
@@ -57,8 +55,7 @@ class Drawing:
             self._corner.say(text, "error" if level == "error" else "information")
 
     def _show_borders(self, state: LabState) -> None:
-        """Show the next steps in the view's border, and the cost of a run in the border of the controls."""
-        if self.dragging:  # setting a border's text redraws the whole panel
+        if self.dragging:  # changing a border's text redraws the whole panel
             return
         steps = f"next: {', '.join(wanted := [spoken(self._screen, step) for step in next_steps(state)])}"
         if cell_len(steps) > (self._views.size.width or self._screen.app.size.width):
@@ -67,14 +64,14 @@ class Drawing:
         retitle(self._screen.query_one("#controls"), subtitle=state.cost)
 
     def look_at_devices(self) -> None:
-        # `run_worker` creates the coroutine; a coroutine created here would never be awaited if the lab is
-        # exiting.
+        # Pass the function, so that `run_worker` creates the coroutine. If the lab is exiting, a coroutine
+        # created here would never be awaited.
         sample: WorkType[None] = self._sample_devices
         self._screen.run_worker(sample, exit_on_error=False)
 
     def look_at_devices_at_rest(self) -> None:
         """Sample the devices unless a run is active. During a run, the run's own reports trigger the samples,
-        because this disturbs the run less.
+        which disturbs the run less.
         """
         if not self._lab.state.asked:
             self.look_at_devices()

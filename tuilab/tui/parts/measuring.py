@@ -8,7 +8,7 @@ from tuilab.tui.parts.opening import Opener
 
 
 class Measuring:
-    """Passes the user's requests to the lab, and shows a message if a request cannot be met."""
+    """Passes the user's requests to the lab. Shows a message if the lab cannot carry out a request."""
 
     def __init__(self, context: Context, navigation: Navigation, opener: Opener) -> None:
         self._lab, self._corner, self._presets = context.lab, context.corner, context.panel.presets
@@ -64,7 +64,7 @@ class Measuring:
         self._corner.say(on if self._lab.rerun else "Live sliders off: {run} measures.")
 
     def _spared(self, action: str) -> bool:
-        """Warn once before a measurement replaces a replay; return True if this call warned."""
+        """Warn once before a measurement replaces a replay. Returns True if this call has warned."""
         spared = self._lab.playback.spare()
         if spared:
             state = self._lab.state
@@ -73,7 +73,7 @@ class Measuring:
         return spared
 
     def _say_which(self, done: str) -> None:
-        """If the cursor is on another preset, tell the user which preset is measured."""
+        """Tell the user which preset is measured, if the cursor is on another preset."""
         marked, settings = self._presets.marked, self._lab.state.settings
         if marked and settings is not None:
             text = f"{{presets.open}} opens the selected one: {marked}."

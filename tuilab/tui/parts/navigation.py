@@ -7,8 +7,8 @@ from tuilab.tui.screens.jump import JumpScreen
 
 
 class Navigation:
-    """Moves the focus to the presets, the controls and the views. On a narrow screen, the presets are a
-    drawer.
+    """Moves the focus to the presets, the controls and the views. The presets are in a drawer on a narrow
+    screen.
     """
 
     def __init__(self, context: Context) -> None:
@@ -16,7 +16,7 @@ class Navigation:
         self._panel, self._presets = context.panel, context.panel.presets
 
     def to_presets(self) -> None:
-        """Focus the presets; on a narrow screen, open or close the drawer."""
+        """Focus the presets. On a narrow screen, open or close the drawer."""
         if self._screen.has_class("-narrow") and self._screen.has_class("-drawer"):
             self.close_drawer()
             return
@@ -24,10 +24,7 @@ class Navigation:
         self._screen.set_focus(self._presets)
 
     def close_drawer(self) -> None:
-        """Close the drawer that covers a narrow screen, because the user requested something below it.
-
-        If the hidden list has the focus, moves the focus away.
-        """
+        """Close the drawer on a narrow screen, and focus the controls instead of the hidden list."""
         narrow = self._screen.has_class("-narrow")
         if self._screen.has_class("-drawer") or (narrow and self._presets.has_focus):
             self._screen.remove_class("-drawer")
@@ -39,13 +36,13 @@ class Navigation:
             self._screen.set_focus(first)
 
     async def look(self, key: str, *, into: bool = False) -> None:
-        """Show a view. If the presets had the focus, focus the view."""
+        """Show a view. Focus it if the presets had the focus."""
         into = into or self._panel.has_focus_within
         self.close_drawer()
         await self._views.open(key, into=into)
 
     async def filter(self) -> None:
-        """Focus the filter of the current view; if it has none, focus the presets' filter."""
+        """Focus the filter of the open view. If the view has no filter, focus the filter of the presets."""
         view = self._views.view
         lines = view.query("Filter") if view is not None else ()
         if lines:
@@ -63,7 +60,9 @@ class Navigation:
         screen.maximized = next(panels, self._views)
 
     def jump(self) -> None:
-        """Show a letter on every widget that can have the focus; typing the letter moves the focus there."""
+        """Show a letter on each widget that can have the focus. Typing a letter moves the focus to the
+        letter's widget.
+        """
 
         async def go(place: Widget | None) -> None:
             if place is not None and place.focusable:

@@ -1,4 +1,4 @@
-"""Opens what a typed path names: a document, a preset file, a recording, or the user's own code."""
+"""Opens the subject of a typed path: a document, a preset file, a recording, or the user's own code."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -33,7 +33,7 @@ a preset or a recording. Type its path below, then press enter."""
 
 
 def path_question(begun: str = "") -> "MenuScreen":
-    """Return a page that asks for a path and returns it. begun: initial text of the input."""
+    """Return a page on which the user types a path. begun: initial text of the line."""
     from tuilab.tui.screens.menu import MenuScreen, Paths
 
     recent = [Offer(path, from_here(path)) for path in reopened()]
@@ -42,18 +42,18 @@ def path_question(begun: str = "") -> "MenuScreen":
 
 class Opener:
     reading = ""
-    """Path of the user's file that is being loaded; "" if none. A measurement that the user requests during
-    loading measures this file.
+    """Name of the user's file that is being loaded; "" if there is none. The key for a run then applies to
+    this file.
     """
     run_requested = False
-    """Whether the user requested a run before the file was loaded."""
+    """True if the user requested a run while a file was being loaded."""
     _mistyped = ""
-    """A path that could not be opened. The next question for a path offers it for correction."""
+    """A path that could not be opened. The next question for a path starts with this text for correction."""
 
     def __init__(
         self, context: Context, navigation: Navigation, player: Player, watch: Callable[[str], None]
     ) -> None:
-        """watch: runs a user's program and shows its page."""
+        """watch: runs the user's program at a path and shows the program's page."""
         self._screen, self._lab, self._corner = context.screen, context.lab, context.corner
         self._panel, self._views = context.panel, context.views
         self._navigation, self._player, self._watch = navigation, player, watch
@@ -64,8 +64,8 @@ class Opener:
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset), about
 
     def is_own(self, words: str) -> bool:
-        """Return True unless the words name a preset. For invalid words, returns True, because opening them
-        reports the error.
+        """Return False if the words name a preset. Invalid words count as the user's own, because opening
+        them shows the error.
         """
         try:
             return not isinstance(resolve(words), NamedPreset | PresetFile)
@@ -73,15 +73,16 @@ class Opener:
             return True
 
     def ask(self) -> None:
-        """Ask for the path of a document, a preset file or the user's own code, and open it."""
         self._screen.app.push_screen(path_question(self._mistyped), self.open_soon)
 
     def open_soon(self, words: str | None) -> None:
-        """Open a path in the background, because reading a file and asking the worker take time."""
+        """Open a path in the background, because the file and the worker may take time."""
         self._screen.run_worker(self.open_path(words), exit_on_error=False)
 
     async def open_path(self, words: str | None, taken: Callable[..., None] | None = None) -> None:
-        """Open a path and report problems. taken: called with the preset that was opened."""
+        """Open a path. Shows an error to the user. taken: called with the preset, and with the user's code if
+        there is any.
+        """
         if not words:
             return
         self._mistyped = words
@@ -106,8 +107,8 @@ class Opener:
             header.opens(self.reading, self._lab.state)
 
     async def _open(self, words: str, taken: Callable[..., None]) -> None:
-        """Open the preset, file or function that the words name. Raises InputError, or Unanswered if the
-        user's code raises an error.
+        """Open the subject of the words. Raises InputError, or Unanswered if the user's code raises an
+        error.
         """
         from tuilab.lab import opening
 
@@ -139,10 +140,7 @@ class Opener:
         remember_opened(words)
 
     async def _open_document(self, path: str, functions: bool) -> None:
-        """Show a document's page.
-
-        functions: whether to offer other uses of a code file first.
-        """
+        """Show the page of a document. functions: for a Python file, first offer its other uses."""
         from tuilab.lab import opening
         from tuilab.tui.screens.document import DocumentScreen
 
@@ -181,12 +179,14 @@ class Opener:
     def open_preset(self, preset: Preset) -> None:
         self._lab.open(preset)
         if (preset.sweep is None) == (self._views.key == "sweep"):
-            # Show the view that suits the preset: the curve for a sweep, else the samples.
+            # the view that suits the preset: the curve for a sweep, else the samples
             self._screen.call_later(self._views.open, "sweep" if preset.sweep else "live")
         self._navigation.close_drawer()
 
     def open_with(self, name: str, values: Mapping[str, Value], *, measure: bool) -> None:
-        """Open a preset over a watched program, and set those values that are parameters of the preset."""
+        """Open a preset above the watched program's page. `values` sets the preset's parameters; other names
+        are ignored.
+        """
         preset = self._lab.state.presets.find(name)
         if preset is None:
             self._corner.say(f"There is no preset named {name}.", "warning")
@@ -207,6 +207,6 @@ class Opener:
             self._lab.begin()
         else:
             text = f"Your program is still running and uses the processors; {{run}} measures anyway. {text}"
-        if about:  # as a warning, it stays until the user presses a key
+        if about:  # a warning stays until the user presses a key
             self._corner.say(about, "warning")
         self._corner.say(text)

@@ -19,7 +19,9 @@ PAGES = {
     "machines": "tuilab.tui.screens.machines:MachinesScreen",
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
-"""Classes of pages, by name. A page is imported when it is first opened. Its constructor takes the lab."""
+"""Classes of pages, by name of the page. Each class is imported on first use; its constructor takes the
+lab.
+"""
 ADDS = """For another machine, the system's ssh starts a worker with your configuration, keys and agent; \
 tuilab never sees a password. `ssh HOST true` must work without a prompt, and tuilab must be installed on \
 that host.
@@ -30,15 +32,13 @@ NAME=PATH,VARIABLE=VALUE. tuilab installs and writes nothing in that environment
 
 class Pages:
     def __init__(self, context: Context, player: Player, keymap: Mapping[str, str]) -> None:
-        """keymap: keys that the user has changed, by action id."""
+        """keymap: the keys that the user has changed, by action id."""
         self._screen, self._lab, self._corner = context.screen, context.lab, context.corner
         self._views, self._viewing = context.views, context.viewing
         self._player, self._keymap = player, keymap
 
     def entries(self) -> Iterator[Entry]:
-        """Yield the command palette's entries for the exports, for the run's findings and for the doctor's
-        findings.
-        """
+        """Yield palette entries for exports, for the run's findings and for the doctor's findings."""
         from tuilab.lab.export import formats
 
         for offer in formats(bool(self._lab.state.shown.run)):
@@ -99,7 +99,7 @@ class Pages:
         self._screen.app.push_screen(page, self.add_host)
 
     async def add_host(self, name: str | None) -> None:
-        """Measure on this host too from now on. Show a message if its name is invalid."""
+        """Measure on this host, too, from now on. Shows a message if the name is invalid."""
         with self._corner.refusals():
             if name and "=" in name:
                 name = await self._lab.add_environment(name)
@@ -120,7 +120,7 @@ class Pages:
         self._screen.app.push_screen(HistoryScreen(self._lab), chosen)
 
     def copy(self) -> None:
-        """Copy the command line that measures the current settings to the clipboard and to a file."""
+        """Copy the command line for the current settings to the clipboard and to a file."""
         settings, text = self._lab.state.settings, ""
         if settings is None:
             return
@@ -137,7 +137,7 @@ class Pages:
 
         def chosen(key: str | None) -> None:
             if key:
-                # Wait until the page has closed, so that a picture of the screen shows the lab itself.
+                # wait until the page has closed, because a picture of the screen must show the lab itself
                 self._screen.call_after_refresh(lambda: self._write(key))
 
         there = formats(bool(self._lab.state.shown.run))

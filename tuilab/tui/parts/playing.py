@@ -1,4 +1,4 @@
-"""Controls replays and the demo, each with its own bar on the main screen."""
+"""Starts and controls replays and the demo."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -22,7 +22,6 @@ class Player:
             yield words, "Show the progress of this run.", partial(self.play, file), "unattended ssh hangup"
 
     def command(self, do: str, *by: int) -> None:
-        """Apply a command of the replay, such as `pause`. by: arguments of the command."""
         self._lab.playback.command(lambda replay: getattr(replay, do)(*by))
 
     async def choose(self) -> None:
@@ -35,11 +34,10 @@ class Player:
         self._screen.app.push_screen(page, self.play)
 
     async def background(self) -> None:
-        """Replay the run that continues in the background, up to its current state."""
+        """Replay a run that continues in the background, up to its present state."""
         await self.play(next(iter(self._lab.state.background.values()), None))
 
     async def play(self, name: str | None) -> None:
-        """Replay a saved run, or the run in a file."""
         from tuilab.tui.panels.replay_strip import ReplayStrip
 
         if not name:
@@ -48,11 +46,13 @@ class Player:
             await self._lab.replay(name)
             if not self._screen.query(ReplayStrip):
                 await self._work.mount(ReplayStrip(self._lab), after=self._views)
-            self._screen.query(ReplayStrip).focus()  # the screen may have been closed in the meantime
+            self._screen.query(ReplayStrip).focus()  # the screen may have been closed meanwhile
             self._screen.refresh_bindings()
 
     async def demo(self) -> None:
-        """Start the demo: the user guesses whether a claim holds, and then sees the measured result."""
+        """Start the demo. For each preset, the user guesses whether a claim holds, and then sees the
+        result.
+        """
         from tuilab.presentation.demo import Demo, tour
         from tuilab.tui.panels.demo_bar import DemoBar
 

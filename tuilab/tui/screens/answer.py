@@ -1,4 +1,4 @@
-"""Shows the full answer: its confidence, every claim with its evidence, every caveat, and advice."""
+"""The page with the full answer."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 class AnswerScreen(Page[None]):
-    """The parts of the answer that do not fit into three lines."""
-
     HELP = """\
 ## The answer in full
 

@@ -1,4 +1,4 @@
-"""Selects the arms and ghosts to draw."""
+"""The page on which the user chooses the arms and ghosts to draw."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -23,8 +23,6 @@ GHOSTS = "ghosts"
 
 
 class Arms(SelectionList[str]):
-    """A list with one row per arm, and one row for the ghosts."""
-
     HELP = """\
 ## Which arms are drawn
 
@@ -91,7 +89,7 @@ class ArmsScreen(Page[None]):
         arms = set(state.shown.arms)
         if arms & chosen:
             viewing.draw(state.shown, chosen)
-        elif arms:  # another run may have started, which has no arms yet
-            # At least one arm must be drawn.
+        elif arms:  # a run that has just started has no arms yet
+            # at least one arm must be drawn
             event.selection_list.select(next(iter(viewing.drawn_arms(state.shown) or arms)))
         self._lab.changed(Change.LOOK)

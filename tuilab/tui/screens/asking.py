@@ -11,7 +11,7 @@ from tuilab.tui.screens.modal import Page, framed
 
 
 class NoteScreen(Page[str]):
-    """An input of several lines. Returns the text, or None if unchanged."""
+    """A text field of several lines. Returns the text, or None if the user cancels."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "keep", "keep", show=False, priority=True, id="note.keep"),

@@ -1,5 +1,5 @@
-"""Shows a document with its findings, and presets that measure what its examples were meant to measure. Never
-runs the document's code.
+"""The page of a document: its text, its findings, and presets for its examples. Never runs the document's
+code.
 """
 
 from typing import TYPE_CHECKING, ClassVar
@@ -35,7 +35,7 @@ SIGNS = {
 
 
 class DocumentScreen(Page[Preset]):
-    """The text, its findings and the presets. Returns the preset to open."""
+    """Shows a document. Returns the preset that the user opens."""
 
     HELP = """\
 ## A document
@@ -69,16 +69,15 @@ is wrong on this machine. Press it again to stop. The document's own code never 
         self._heading = report.document.title or report.document.id
         found: list[Finding | Unresolved] = []
         for example in report.examples:
-            # If several examples call the same name, it is unresolved in each for the same reason.
+            # several examples may contain the same unresolved call
             found += [*example.findings, *(each for each in example.unresolved if each not in found)]
         self._found = sorted(found, key=lambda each: each.line)
         self._proofs = {id(proof.finding): proof for proof in proofs(report)}
-        # The finding that is being measured.
         self._proving: Finding | None = None
         self._came_from = lab.state.place
 
     def action_prove(self) -> None:
-        """Measure the finding under the cursor, or stop a measurement in progress."""
+        """Measure the finding under the cursor. If a measurement is active, stop it."""
         if self._proving is not None:
             self._lab.stop()
             return
@@ -115,7 +114,6 @@ is wrong on this machine. Press it again to stop. The document's own code never 
             findings.replace_option_prompt_at_index(at, about(found, words))
 
     def action_close(self) -> None:
-        """Stop the measurement of a finding, and close the page."""
         if self._proving is not None:
             self._lab.stop()
         self._lab.go_back(self._came_from)
@@ -137,7 +135,7 @@ is wrong on this machine. Press it again to stop. The document's own code never 
     def compose(self) -> ComposeResult:
         report = self._report
         found = [each for each in self._found if isinstance(each, Finding)]
-        # Count as the command does: the same finding on several lines counts once.
+        # as in the command `check`, the same finding on several lines counts once
         kinds = collapsed(found)
         places = sum(1 + len(each.also) for each in kinds)
         counted = f"{plural(len(report.examples), 'example')}, {plural(len(kinds), 'finding')}"
@@ -159,7 +157,7 @@ is wrong on this machine. Press it again to stop. The document's own code never 
                 yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:
-        # Exiting the lab may already have removed the list of findings.
+        # exiting the lab may already have removed the widgets
         for last in [*self.query("#findings, TextArea")][-1:]:
             last.focus()
 
@@ -184,10 +182,10 @@ is wrong on this machine. Press it again to stop. The document's own code never 
 
 
 def about(found: Finding | Unresolved, shown: str = "") -> Content:
-    """Return `✗ 12 TL003 wrong timing: the message. The remedy.`
+    """Return the row of a finding, such as `✗ 12 TL003 wrong timing: message. Remedy.`, or of unresolved
+    code, with the reason.
 
-    The title of a warning or note is preceded by `warning:` or `note:`. Unresolved code is shown with the
-    reason. shown: the result of the finding's measurement, placed first.
+    shown: result of measuring the finding; it precedes the message.
     """
     if isinstance(found, Finding):
         sign, style = SIGNS[found.severity]

@@ -1,4 +1,4 @@
-"""Measures a document's claims in turn and shows each verdict as soon as it is known."""
+"""The page that measures a document's claims one after another and shows the verdicts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
 
 class FactCheckScreen(Page[None], Hearing):
-    """The page of a fact check. It starts to measure when opened; `space` stops and continues it. Finished
-    measurements are kept.
-    """
+    """Starts to measure when it is opened. `space` stops and continues."""
 
     HELP = """\
 ## Fact-check
@@ -88,8 +86,8 @@ The runs are saved in the history.
             self._go()
 
     def action_close(self) -> None:
-        """Stop the measurement, close the page, and restore the settings from before. Finished measurements
-        stay in the history.
+        """Stop measuring, close the page, and restore the earlier settings. The history keeps finished
+        measurements.
         """
         if self.check.going:
             self._checker.stop()
@@ -105,7 +103,7 @@ The runs are saved in the history.
         self._show_going()
 
     def _show(self) -> None:
-        # The page may have been closed before the check ended; its widgets then no longer exist.
+        # the page may have been closed before the end of the check
         for shown in self.query("#statements").results(Static):
             shown.update(dressed(self, fact_check_page(self.check)))
         self._show_going()

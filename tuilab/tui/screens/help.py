@@ -1,4 +1,4 @@
-"""Context help: the focused widget, the open view, and the keys that work."""
+"""The help for the focused widget and the open view, with the keys that work there."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -68,7 +68,8 @@ class HelpScreen(Modal[None]):
             yield LineInput(placeholder="type a word, then press enter", id="search")
             for tables, found in groupby(self._page.split("\n\n"), lambda block: block.startswith("|")):
                 blocks = list(found)
-                # Textual's Markdown creates a widget per table cell, which would delay the page by a second.
+                # Textual's Markdown creates a widget for each table cell, which would delay the page by a
+                # second.
                 yield from map(draw_table, blocks) if tables else [Markdown("\n\n".join(blocks))]
 
     def on_mount(self) -> None:
@@ -76,7 +77,7 @@ class HelpScreen(Modal[None]):
         self.query_one(VerticalScroll).focus()
 
     def action_search(self) -> None:
-        """Filter the page: only blocks that contain all typed words remain."""
+        """Show a line for search words. Only blocks that contain all words remain on the page."""
         line = self.query_one(LineInput)
         line.display = True
         line.focus()
@@ -96,9 +97,7 @@ class HelpScreen(Modal[None]):
 
 
 def matching(page: str, words: str) -> list[str]:
-    """Return the blocks of the page that contain all these words. Of a table, return only the matching
-    rows.
-    """
+    """Return the blocks of the page that contain all words. Of tables, only matching rows remain."""
     out = []
     for block in page.split("\n\n"):
         if block.startswith("|"):
@@ -113,7 +112,7 @@ def matching(page: str, words: str) -> list[str]:
 
 
 def draw_table(table: str) -> Static:
-    """Return a two-column table of keys and what they do."""
+    """Draw a Markdown table of keys and their effects."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(min_width=9, max_width=COLUMN)
     head, _, *rows = [line.strip("| ").split(" | ", 1) for line in table.splitlines()]
@@ -124,13 +123,13 @@ def draw_table(table: str) -> Static:
 
 
 def _bold(words: str) -> Iterator[tuple[str, str]]:
-    """Yield (text, style) for each piece of the text, with a style for `**` and backticks."""
+    """Split a text at `**` and backticks. Yields each part with its style."""
     for index, part in enumerate(MARKED.split(words)):
         yield part, "bold" * (index % 2)
 
 
 class Fitting(Columns):
-    """Lays out as many columns as fit. Rich divides by zero if none fits."""
+    """Lays out as many columns as fit. (Rich's own class divides by zero if none fits.)"""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.width = min(COLUMN, options.max_width - 1)
@@ -139,8 +138,6 @@ class Fitting(Columns):
 
 
 class KeysScreen(Page[None]):
-    """Every key on one page, in as many columns as fit."""
-
     DEFAULT_CSS = "KeysScreen > .frame { width: 98; max-width: 100%; max-height: 100%; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("K,q", "close", "close", show=False, id="keys.close"),
@@ -162,7 +159,9 @@ class KeysScreen(Page[None]):
 
 
 def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:
-    """Return the help for the focused widget and for the open view or page, followed by tables of keys."""
+    """Return the help page: help for the focused widget and for the open view or page, and then tables of
+    keys.
+    """
     views = screen.query(Views)
     shown = views.first().view if views else screen
     about = dict.fromkeys([*islice(_about(screen.focused), 2), *islice(_about(shown), 1)])
@@ -182,7 +181,7 @@ def _table(head: str, rows: list[str]) -> list[str]:
 
 
 def _about(widget: Widget | None) -> Iterator[str]:
-    """Yield the help text of the widget and of each of its ancestors, starting with the widget."""
+    """Yield the help text of the widget, then those of its ancestors."""
     for node in widget.ancestors_with_self if widget is not None else ():
         if isinstance(node, Widget) and node.HELP:
             yield node.HELP.strip()

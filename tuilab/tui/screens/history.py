@@ -60,14 +60,13 @@ ALONE = (
 TAGS = "Separate tags with commas. A tag that you delete from the line is removed."
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type a path below."
 SHOW_S = 0.25
-"""Seconds between progress reports of an operation."""
 MOST_SAID = 3
 
 T = TypeVar("T")
 
 
 class Said(LineWidget):
-    """The result of the last operation, or the progress of the current one, in up to three lines."""
+    """The result of the last operation or the progress of the current one, on up to three lines."""
 
     DEFAULT_CSS = "Said { height: 1; padding: 0 1; }"
     text, style = "", MUTED
@@ -83,7 +82,7 @@ class Said(LineWidget):
 
 
 class HistoryScreen(Modal[str], Hearing):
-    """The history page. Returns the run to replay, or None if closed."""
+    """The page of saved runs. Returns the id of the run to replay, or None."""
 
     HELP = """\
 ## The history
@@ -162,7 +161,7 @@ it. Neither is ever pruned.
             self.query_one(Said).show(text, style)
 
     def failed(self, error: sqlite3.Error) -> None:
-        """Show a problem with the store. A damaged store is renamed and replaced with a new one."""
+        """Show a problem with the store. A damaged history file is renamed, and a new one is used."""
         self.say(trouble(error), BAD)
         if kept := self.lab.saved.set_aside(error):
             self.say(f"{trouble(error)} {kept}", BAD)
@@ -177,7 +176,7 @@ it. Neither is ever pruned.
     # The list and the run under the cursor
 
     def _read_on(self) -> None:
-        """Load the rows that the list needs, unless a load is already active."""
+        """Load the rows that the list needs, if no load is active."""
         if self.runs.wants and not self._reading:
             self._reading = True
             self.run_worker(self._read(), exit_on_error=False)
@@ -197,7 +196,7 @@ it. Neither is ever pruned.
             place, self.table.empty = None, trouble(error)
             self.failed(error)
             if self.runs:
-                return  # the rows are requested again when the user moves to another row
+                return  # the rows are requested again when the cursor moves
         if not self.is_attached:
             return
         self.table.came(place)
@@ -209,7 +208,7 @@ it. Neither is ever pruned.
 
     @on(Table.Moved)
     def _show_row(self) -> None:
-        for about in self.query(About):  # the widgets are gone if the page was closed meanwhile
+        for about in self.query(About):  # none if the page was closed meanwhile
             about.show(self.table.row)
 
     @on(Input.Changed)
@@ -223,8 +222,8 @@ it. Neither is ever pruned.
         self.dismiss(None)
 
     def action_back(self) -> None:
-        """In the filter line, go to the rows. In the rows, clear the filter, or close the page if the filter
-        is empty.
+        """In the filter line, move the focus to the rows. In the rows, clear the filter, or close the page if
+        there is no filter.
         """
         line = self.query_one(Filter)
         if line.has_focus:
@@ -235,7 +234,6 @@ it. Neither is ever pruned.
             self.dismiss(None)
 
     def action_again(self) -> None:
-        """Reload the list, because another program may have changed it."""
         self.table.reload()
         self.say("List refreshed.")
 
@@ -255,7 +253,7 @@ it. Neither is ever pruned.
             self.dismiss(row.run)
 
     def _row(self) -> Entry | None:
-        """Return the run under the cursor. If there is none, show a message and return None."""
+        """Return the run under the cursor. If there is none, tell the user."""
         row = self.table.row
         if row is None or not row.run:
             self.say("No run is selected.")
@@ -263,7 +261,7 @@ it. Neither is ever pruned.
         return row
 
     def _chosen(self) -> list[Entry]:
-        """Return the selected runs. If there are none, show a message and return []."""
+        """Return the selected runs. If there are none, tell the user."""
         found = self.table.chosen
         if not found:
             self.say("No run is selected.")
@@ -272,12 +270,9 @@ it. Neither is ever pruned.
     # Running an operation
 
     def _begin(self, what: str) -> CancellableProgress | None:
-        """Start the progress of a long operation. Return None if another operation is active, because only
-        one can run at a time.
-        """
+        """Return the progress of a new long operation, or None if another operation is active."""
         if self.going is not None:
-            # Show the sentence as the progress's note, because the next progress report would overwrite
-            # anything else.
+            # Use the note, because the next progress report would overwrite any other message.
             self.going.note = ". Only one task can run at a time."
             self.say(self.going.words(), WARN)
             return None
@@ -289,9 +284,8 @@ it. Neither is ever pruned.
     async def _act(
         self, act: Awaitable[T], then: Callable[[T], None], going: CancellableProgress | None = None
     ) -> None:
-        """Run an operation in the background, and pass its result to `then`.
-
-        going: the progress of a long operation.
+        """Run an operation in the background, and call `then` with its result. going: progress of a long
+        operation.
         """
         timer = self.set_interval(SHOW_S, lambda: self.say(going.words())) if going is not None else None
         try:
@@ -316,9 +310,7 @@ it. Neither is ever pruned.
         self.table.reload()
 
     def _repinned(self, said: str) -> None:
-        """Show the result of an operation, reload the list, and draw the newly pinned runs in the live
-        plot.
-        """
+        """Show the result, reload the list, and draw the pinned runs in the live plot."""
         self._changed(said)
         self.run_worker(self.lab.show_pinned(), exit_on_error=False)
 
@@ -332,7 +324,7 @@ it. Neither is ever pruned.
     # Comparing
 
     def action_compare(self) -> None:
-        """Compare the marked runs, or the run under the cursor with its pinned baseline."""
+        """Compare the marked runs, or the run under the cursor with its baseline."""
         entries = self._chosen()
         if len(entries) > MOST:
             self.say(f"At most {MOST} runs can be compared at once; {len(entries)} are marked.", WARN)
@@ -371,12 +363,11 @@ it. Neither is ever pruned.
         self.app.push_screen(NoteScreen(f"Note on {titled([row])}", row.line.note), given)
 
     def action_pin(self, kind: str) -> None:
-        """Pin runs as ghosts or as the baseline; if all are already pinned in this way, unpin them."""
+        """Pin runs as ghosts or baselines; if all of them already are, unpin them."""
         if entries := self._chosen():
             self._act(self.history.do(partial(acts.pin, entries=entries, kind=kind)), self._repinned)
 
     def action_delete(self) -> None:
-        """Delete runs; `u` restores them."""
         shown, entries = self.lab.state.shown, self._chosen()
         if shown.running and any(entry.run == shown.run for entry in entries):
             self.say(

@@ -34,15 +34,12 @@ ORDERS = {
     "fastest": "fastest", "ratio": "ratio", "pinned": "pinned", "status": "status", "rounds": "rounds",
     "size": "size",
 }  # fmt: skip
-"""Column label → the history's sort key. Other columns cannot be sorted."""
+"""The history's sort key for each column that can be sorted."""
 STATUSES = {"ok": MUTED, "failed": BAD, "cancelled": WARN}
 
 
 class RunsTable(Table[Entry]):
-    """A table with one row per run.
-
-    marked: the marked runs by id, in the order of marking.
-    """
+    """The table of runs. marked: the marked runs by id, in the order of marking."""
 
     HELP = """\
 ## The runs
@@ -64,8 +61,8 @@ column header.
         usual: Callable[[str, str], Mapping[str, Value] | None],
         wanted: Callable[[], None],
     ) -> None:
-        """usual: returns the default parameters for a preset and workload; None if unknown. wanted: called if
-        more rows may be needed.
+        """usual: returns the default parameters of a preset and workload, or None. wanted: called if the
+        table may need more rows.
         """
         self.runs, self._wanted, self.marked = runs, wanted, dict[str, Entry]()
         usual = cache(usual)
@@ -98,17 +95,14 @@ column header.
             empty="Searching the history…",
         )
 
-    # The history does the searching and sorting.
+    # the history itself searches and sorts
 
     def rearrange(self) -> None:
         if self.is_attached:
             self.reload(0)
 
     def reload(self, place: int | None = None) -> None:
-        """Search again.
-
-        place: new position of the cursor; None to keep its position.
-        """
+        """Search again. place: new row of the cursor; None to keep its row."""
         column, falling = self._sorted or (0, True)
         by = ORDERS.get(self.columns[column].label)
         order = (by, not falling) if by else LATEST
@@ -116,10 +110,7 @@ column header.
         self._wanted()
 
     def came(self, place: int | None) -> None:
-        """Show the loaded rows.
-
-        place: position of the cursor after a search.
-        """
+        """Show the loaded rows. place: new row of the cursor; None to keep its row."""
         self._places = range(len(self.runs))
         self.cursor = max(0, min(self.cursor if place is None else place, self.shown - 1))
         self._widths = []
@@ -142,13 +133,11 @@ column header.
 
     @property
     def chosen(self) -> list[Entry]:
-        """The marked runs; if there are none, the run under the cursor."""
         if self.marked:
             return list(self.marked.values())
         return [self.row] if self.row is not None and self.row.run else []
 
     def action_mark(self) -> None:
-        """Mark or unmark the run under the cursor, and move to the next run."""
         row = self.row
         if row is None or not row.run:
             return
@@ -162,7 +151,7 @@ column header.
         self.repaint()
 
     def on_click(self, event: events.Click) -> None:
-        """Mark or unmark a run if the user clicks to the left of its row."""
+        """Mark or unmark a run by a click to the left of its row."""
         at = event.get_content_offset(self)
         if at is None or not 0 < at.y <= self.body(self.size.height) or at.x > 1:
             return
@@ -205,7 +194,7 @@ class About(LineWidget):
 
 
 def head(entry: Entry, width: int) -> Line:
-    """Return the run's identity, marks and outcome: as many of them as fit on a line."""
+    """Return the first line about a run: identity, marks and outcome, as far as they fit."""
     line = entry.line
     parts = [
         f"{when(line.at, seconds=True)}{zone()} on {line.host}",

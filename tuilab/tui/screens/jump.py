@@ -1,4 +1,4 @@
-"""Shows a letter on every widget that can have the focus. Typing the letter focuses the widget."""
+"""Shows a letter on each widget that can have the focus. Typing a letter focuses its widget."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -15,7 +15,7 @@ LETTERS = "asdfjklghqweruiopzxcvbnmty"
 
 
 class JumpScreen(Modal[Widget]):
-    """The page with the letters, over the visible screen. Returns the chosen widget."""
+    """Shows the letters above the current screen. Returns the chosen widget, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
     CSS = """
@@ -37,7 +37,6 @@ class JumpScreen(Modal[Widget]):
             yield label
 
     def on_key(self, event: events.Key) -> None:
-        """Return the widget with that letter; any other key closes the page."""
         event.stop()
         event.prevent_default()
         self.dismiss(self._places.get(event.character or ""))

@@ -1,8 +1,8 @@
 """The main screen: header, presets, answer, view, controls, placement, keys.
 
-It is built in three steps: presets, frames, contents of the frames. The presets are painted first, and each
-later step imports the modules that only it needs. If everything were created in one step, the first paint
-would take twice as long.
+The screen is built in three steps: the presets, the frames, the contents of the frames. Each later step
+imports the modules that only this step needs, because building everything in one step would double the time
+until the first paint.
 """
 
 import asyncio
@@ -47,24 +47,24 @@ if TYPE_CHECKING:
     from tuilab.tui.parts.playing import Player
 
 Draw = Callable[[Change, Callable[[], None]], None]
-"""Draws a change, and calls its second argument once the change has been sent to the terminal."""
+"""Draws a change, and calls its second argument when the terminal has received the change."""
 MakeLab = Callable[[Callable[[str], None], Draw], "Lab"]
-"""Creates the lab from two functions: one shows a warning, one draws a change. Called after the first paint,
-because importing the lab takes as long as importing Textual.
+"""Creates the lab from two functions: the first shows a warning, the second draws a change. Called after the
+first paint, because importing the lab takes as long as importing Textual.
 """
 NOTHING_YET = {
     "watched": "No program has been watched yet; {open} opens one.",
     "replay": "No replay is open; {replay} opens one.",
 }
-"""Why a key does nothing, by the first word of its action."""
+"""Why a key does nothing, by the first part of the action's id."""
 
 
 class LabScreen(Screen[None]):
     ALLOW_IN_MAXIMIZED_VIEW = "#foot"
-    AUTO_FOCUS = ""  # focusing the presets imports modules, so do that after the first paint
+    AUTO_FOCUS = ""  # focusing the presets imports modules, so this happens after the first paint
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
-    # The widgets draw a change of focus themselves, so Textual need not redraw the whole screen.
+    # The widgets redraw themselves after a change of focus, so the screen need not be redrawn.
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(a.keys, a.name, a.label, show=bool(a.line), id=a.id) for a in by_line(ACTIONS)),
@@ -94,11 +94,11 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     measuring: "Measuring"
     pages: "Pages"
     filled = False
-    """Whether the lab, the widgets and the parts exist. Until then, only `run`, `open` and the app's own
+    """True when the lab, the widgets and the parts exist. Before, only `run`, `open` and the app's own
     actions work.
     """
     _run_requested = False
-    """Whether the user requested a run before the screen was filled."""
+    """True if the user requested a run before the screen was filled."""
 
     def __init__(
         self,
@@ -107,8 +107,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         keymap: Mapping[str, str],
         read_keymap: Callable[[], Sequence[str]],
     ) -> None:
-        """keymap: the user's own keys, filled by `read_keymap`. read_keymap: returns the problems in the file
-        of keys.
+        """keymap: the user's own keys, filled by `read_keymap`. read_keymap: returns the problems with the
+        keymap file.
         """
         super().__init__(id="lab")
         self.options, self.keymap = options, keymap
@@ -121,8 +121,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
 
     def compose(self) -> ComposeResult:
         rows, self._found = titles.at_start(self.options.presets)
-        # Widgets that are created later are mounted in these containers, because mounting one on the screen
-        # itself would redraw the whole screen.
+        # Widgets created later are mounted in these containers, because mounting on the screen itself redraws
+        # the whole screen.
         yield Container(id="head")
         with Horizontal(id="body"):
             yield PresetsPanel(rows)
@@ -132,7 +132,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.call_after_refresh(self._frame)
 
     async def _frame(self) -> None:
-        """Create the frames, still empty. This takes half as long as the first paint."""
+        """Create the empty frames. This takes half as long as the first paint."""
         from tuilab.tui.panels.header import Header
         from tuilab.tui.panels.key_bar import KeyBar
         from tuilab.tui.panels.views import Views
@@ -149,7 +149,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.call_after_refresh(self._fill)
 
     async def _fill(self) -> None:
-        """Fill the frames. The worker is started first, because its start takes longest."""
+        """Fill the frames. The worker starts first, because its start takes longest."""
         from tuilab.tui.parts.corner import Corner
 
         options, corner = self.options, Corner(self)
@@ -208,7 +208,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.run_worker(lab.show_pinned(), exit_on_error=False)
         self.drawing.look_at_devices()
         self.set_interval(devices.EVERY_S, self.drawing.look_at_devices_at_rest)
-        # Load the plotting library while the worker loads TensorFlow.
+        # load the plotting library while the worker loads TensorFlow
         self.run_worker(figure, thread=True, exit_on_error=False)
         if options.replay is not None:
             await self.player.play(str(options.replay))
@@ -224,17 +224,14 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self._started.set()
 
     async def started(self) -> "Opener":
-        """Wait until the lab exists; return the part that opens presets and files."""
+        """Wait until the lab exists. Returns the part of the screen that opens presets and files."""
         await self._started.wait()
         return self.opener
 
     # Reactions to changes
 
     def draw(self, change: Change, painted: Callable[[], None] = lambda: None) -> None:
-        """Draw a change.
-
-        painted: called once the change has been sent to the terminal.
-        """
+        """Draw a change. painted: called when the terminal has received the change."""
         self.post_message(LabChanged(change))
         self.call_after_refresh(painted)
 
@@ -249,12 +246,14 @@ at which another device becomes faster. **{stop}** stops whatever is running.
             self.opener.open_preset(preset)
 
     def on_views_opened(self, event: "Views.Opened") -> None:
-        """Draw the opened view. Connected by name, because views are loaded after the first paint."""
+        """Draw the opened view. Without the decorator `on`, because the views are imported after the first
+        paint.
+        """
         event.view.draw()
 
     def on_controls_changed(self, event: "Controls.Changed") -> None:
-        """Apply a change of a slider or switch. Connected by name, because the controls are loaded after the
-        first paint.
+        """Apply a change of a slider or switch. Without the decorator `on`, because the controls are imported
+        after the first paint.
         """
         dropped, self.drawing.dragging = self.drawing.dragging and event.final, not event.final
         self.lab.set(event.settings, event.final)
@@ -264,12 +263,12 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     # Actions
 
     def on_key(self, event: Key) -> None:
-        """Tell the user why a key does nothing, except while the lab starts."""
+        """Tell the user why a key does nothing. During the start, do nothing."""
         if self.filled and (words := NOTHING_YET.get(unbound(self, event.key).partition("-")[0])):
             self.corner.say(words)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Until the screen is filled, dim the actions that need the lab."""
+        """Dim the actions that need the lab until the screen is filled."""
         if action == "replay" and parameters:
             return self.filled and self.lab.playback.replay is not None
         if action == "watched":
@@ -277,8 +276,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         return True if self.filled or action in ("run", "open") else None
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        """Yield the command palette's entries as (words, help, command, further search words), presets
-        last.
+        """Yield the entries of the command palette as (name, help, command, further search words). Presets
+        come last.
         """
         for action in ACTIONS:
             words = f"{action.label}  ({keys_of(action, self.keymap)})"
@@ -317,7 +316,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.lab.restore()
 
     async def action_view(self, key: str) -> None:
-        """Show a view. If it is already open and a slider has the focus, focus the view."""
+        """Show a view. If this view is already open and a slider has the focus, focus the view."""
         await self.navigation.look(key, into=key == self.views.key and self.controls.has_focus_within)
 
     async def action_step_view(self, by: int) -> None:
@@ -348,8 +347,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
             self.app.action_ask_path()  # type: ignore[attr-defined]
 
     async def action_replay(self, do: str = "", *by: int) -> None:
-        """Let the user choose a recorded run to replay. With `do`, apply that command (such as `pause`) to
-        the current replay instead.
+        """Let the user choose a recorded run to replay. do: instead apply this command, such as `pause`, to
+        the current replay.
         """
         if do:
             self.player.command(do, *by)

@@ -1,4 +1,4 @@
-"""All machines in the history, by preset: which is fastest, and where machines disagree."""
+"""The page with all machines in the history, by preset."""
 
 import math
 from typing import TYPE_CHECKING, ClassVar
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 def machines_table() -> Table[MachineLine]:
-    """Return a table of all machines, grouped by preset."""
     columns: list[Column[MachineLine]] = [
         Column("preset", lambda line: line.preset, most=24, flex=True),
         Column("with", lambda line: line.differing, most=24, sparse=True),
@@ -52,8 +51,6 @@ def _seconds(best: Best | None) -> float:
 
 
 class MachinesScreen(Page[None]):
-    """The table of machines, with a line for filtering it."""
-
     HELP = """\
 ## Machines compared
 

@@ -1,4 +1,4 @@
-"""A list of choices, with an optional input line."""
+"""A page with a list of choices, and optionally with a line for typing."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -22,7 +22,7 @@ from tuilab.tui.widgets.wording import fit
 
 
 class Items(OptionList):
-    """A list of choices with their details, in columns."""
+    """A list of choices. Their details are in a second column."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "select", "choose", show=False, id="menu.choose"),
@@ -33,7 +33,7 @@ class Items(OptionList):
         super().__init__(*self._draw_items(self._items), compact=True, markup=False)
 
     def find(self, words: str) -> None:
-        """List only the choices that contain all these words, and select the first."""
+        """Show only the choices that contain all these words, and move the cursor to the first one."""
         found = [i for i in self._items if contains(f"{i.label} {i.detail}", words)]
         self.set_options(self._draw_items(found))
         self.highlighted = 0 if found else None
@@ -53,12 +53,11 @@ class Paths(Suggester):
         super().__init__(use_cache=False, case_sensitive=True)
 
     async def get_suggestion(self, value: str) -> str | None:
-        """Return the completed path; None if no path matches."""
         return completed(value)
 
 
 class PathInput(LineInput):
-    """An input for a path. Tab completes the path, as in a shell. If nothing can be completed, Tab moves the
+    """A line for a path. Tab completes the path, as in a shell; if nothing can be completed, Tab moves the
     focus.
     """
 
@@ -74,7 +73,7 @@ class PathInput(LineInput):
 
 
 class FindInput(LineInput):
-    """An input that filters the list above it. The up and down arrows move the cursor in the list."""
+    """A line that filters the list above. The keys up and down move the cursor in that list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move('up')", "up", show=False, id="menu.up"),
@@ -87,10 +86,10 @@ class FindInput(LineInput):
 
 
 class MenuScreen(Page[str]):
-    """A page with a list of choices. Returns the key of the chosen item or the typed text; None if closed.
+    """A page with a list of choices. Returns the key of the chosen item, or the typed text, or None.
 
-    typed: placeholder of the input; "" for no input. find: whether the input filters the list. suggester:
-    completes the typed text. begun: initial text of the input, selected, so that typing replaces it.
+    typed: placeholder of the line for typing; "" for no line. find: add a line that filters the list.
+    suggester: completes the typed text. begun: initial text of the line, selected so that typing replaces it.
     """
 
     DEFAULT_CSS = """
@@ -131,7 +130,7 @@ class MenuScreen(Page[str]):
     def on_mount(self) -> None:
         line_first = self._begun or self._suggester or not self._items
         for place in self.query(Input if self._find or (self._typed and line_first) else Items):
-            place.focus()  # neither widget exists without choices and input
+            place.focus()  # a page without choices and without a line has neither widget
         if self._find:
             self.query_one(Items).highlighted = 0
 
@@ -145,7 +144,7 @@ class MenuScreen(Page[str]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Return the typed text, or the suggested file if the text names no file.
 
-        An empty line is accepted only if the input had an initial text.
+        Ignores an empty line, unless the line had an initial text.
         """
         if self._find:
             self.query_one(Items).action_select()

@@ -1,4 +1,4 @@
-"""Base of all pages over the main screen: a centered frame that escape closes."""
+"""Base classes of the pages above the main screen."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -25,16 +25,15 @@ IN_THE_LAB = "This key works in the lab. First close this page: {page.close}."
 
 
 def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
-    """Put the panel in a frame with these titles. The titles are not parsed as markup."""
+    """Put a panel in a frame with these titles, as plain text."""
     panel.add_class("frame")
     retitle(panel, title=title, subtitle=spoken(panel, subtitle))
     return panel
 
 
 def retitle(panel: Widget, **titles: str) -> None:
-    """Set the `title` and the `subtitle` of a panel's frame, as plain text.
-
-    Textual repaints the whole panel whenever they are set, so skip those that are shown already.
+    """Set the titles of a panel's frame, as plain text. Textual repaints the whole panel for each title that
+    is set, so unchanged titles are skipped.
     """
     for name, text in titles.items():
         if (new := Content(text)).markup != getattr(panel, f"border_{name}"):
@@ -42,9 +41,9 @@ def retitle(panel: Widget, **titles: str) -> None:
 
 
 class Modal(ModalScreen[Result], Generic[Result]):
-    """A screen over another screen until it is dismissed.
+    """A screen above another screen.
 
-    It is dismissed only once, even if the user presses another key while it closes.
+    Calls of `dismiss` while the screen is closing are ignored.
     """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
@@ -55,7 +54,7 @@ class Modal(ModalScreen[Result], Generic[Result]):
     ]
 
     def on_key(self, event: Key) -> None:
-        """Tell the user why a key of the lab does nothing on this screen."""
+        """Tell the user that a key of the lab does nothing on this page."""
         if unbound(self, event.key):
             self.notify(spoken(self, IN_THE_LAB), markup=False)
 
@@ -65,13 +64,15 @@ class Modal(ModalScreen[Result], Generic[Result]):
         return super().dismiss(result)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        """Yield the command palette's entries (words, help, command): one for each key of this page."""
+        """Yield the entries of the command palette as (name, help, command): one entry for each key of this
+        page.
+        """
         for keys, words, action in keys_here(self):
             yield f"{words}  ({keys})", "", partial(self.run_action, action)
 
 
 class Page(Modal[Result], Generic[Result]):
-    """A page over a screen that stays visible, dimmed."""
+    """A page above a screen that remains visible, dimmed."""
 
     DEFAULT_CSS = """
     Page { align: center middle; background: $background 60%; }
@@ -91,11 +92,11 @@ STYLES = {
     "muted": "$foreground-muted",
     **{word: f"$text-{look.tone} bold" for word, look in VERDICTS.items()},
 }
-"""Textual styles by role of a text on a page."""
+"""Textual style for each kind of text on a page."""
 
 
 def dressed(widget: Widget, page: "Iterable[PageLine]") -> Content:
-    """Format the lines of a page, with the user's keys inserted."""
+    """Format the lines of a page. Names of actions in braces become the user's keys."""
     lines = (
         Content.assemble(*((spoken(widget, text), STYLES[role]) for text, role in line)) for line in page
     )

@@ -1,4 +1,4 @@
-"""Deletes old runs, chosen by age or size, after showing their number."""
+"""The page that deletes old runs, chosen by age or by size."""
 
 import sqlite3
 from functools import partial
@@ -22,9 +22,7 @@ MOST = 1_000_000
 
 
 class PruneScreen(Page[PruneCandidates]):
-    """A page with two inputs and the number of matching runs. Returns the runs to delete, or None if
-    cancelled.
-    """
+    """Shows how many runs match the typed limits. Returns the runs to delete, or None."""
 
     DEFAULT_CSS = """
     PruneScreen Static { height: auto; }
@@ -52,7 +50,7 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        # Clear the count at once, so that runs found for earlier inputs are never deleted.
+        # clear the result immediately, so that runs found for earlier limits are never deleted
         self._found = None
         self._count()
 
@@ -76,6 +74,6 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Submitted)
     def _delete(self) -> None:
-        """Close the page and return the counted runs, which will be deleted. Does nothing while counting."""
+        """Return the counted runs. Does nothing during counting."""
         if self._found is not None and self._found.runs:
             self.dismiss(self._found)

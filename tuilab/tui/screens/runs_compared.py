@@ -1,4 +1,4 @@
-"""Shows two or more runs from the history side by side: a table of arms and runs."""
+"""The page that compares two or more saved runs, in a table of arms and runs."""
 
 import math
 from collections.abc import Sequence
@@ -20,12 +20,10 @@ from tuilab.tui.widgets.table import Column, Table
 LETTERS = "ABCDEFGH"
 MOST = len(LETTERS)
 ABSENT = Figure(median_s=math.inf, low_s=None, high_s=None)
-"""Figure of an arm in a run that lacks this arm."""
+"""Stands for an arm that a run lacks."""
 
 
 class RunsCompared(Page[None]):
-    """A page with the runs and their differences at the top, and the table below."""
-
     HELP = """\
 ## Runs compared
 
@@ -73,7 +71,7 @@ listed above the table: they may be the cause.
 
 
 def legend(entries: Sequence[Entry], found: Across) -> Content:
-    """Return a line per run, followed by its differences from the base run."""
+    """Return a line for each run, and below each line the run's differences from the base run."""
     lines = []
     for index, (letter, entry, warnings) in enumerate(zip(LETTERS, entries, found.warnings, strict=False)):
         line = entry.line
@@ -95,10 +93,10 @@ def legend(entries: Sequence[Entry], found: Across) -> Content:
 
 
 def arms_table(found: Across) -> Table[ArmAcross]:
-    """Return a table with one row per arm and two columns per run: the arm's figure, and its ratio to the
-    figure in the base run.
+    """Return a table with a row per arm, and for each run two columns: the arm's figure, and its ratio to the
+    base run's figure.
 
-    If space is short, the other runs' figures are omitted before their ratios.
+    If space is short, the figures of other runs are omitted first, then their ratios.
     """
     columns: list[Column[ArmAcross]] = [Column("arm", lambda row: row.label, most=30, flex=True)]
     if any(row.at for row in found.arms):
@@ -118,7 +116,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
 
 
 def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
-    """Return the columns of a run: its figures, and their ratios to the base run's figures."""
+    """Return a run's columns: the figures, and their ratios to the base run's figures."""
 
     def figure(row: ArmAcross) -> Figure:
         return row.figures[index] or ABSENT
@@ -133,8 +131,8 @@ def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
 
 
 def style(figure: Figure) -> TextStyle:
-    """Return the style of a ratio: muted if the ratio does not clearly differ from 1, otherwise a style for
-    faster or slower.
+    """Return the style of a ratio: for faster, for slower, or muted if the ratio does not clearly differ from
+    1.
     """
     if figure.ratio is None or not figure.differs:
         return MUTED

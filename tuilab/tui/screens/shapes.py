@@ -1,4 +1,4 @@
-"""A form for the shapes of a function's arguments."""
+"""The form in which the user types the shapes of a function's arguments."""
 
 from collections.abc import Sequence
 
@@ -20,8 +20,8 @@ NONE_FITS = "None of the usual shapes is known to fit this function."
 
 
 class ShapesScreen(Page[Sequence[str]]):
-    """A form with an input for each argument. Returns a shape such as `a=float32[32,64]` for each, or None if
-    closed.
+    """A form with a line for each argument. Returns a text such as `a=float32[32,64]` for each argument, or
+    None.
     """
 
     DEFAULT_CSS = """
@@ -31,7 +31,7 @@ class ShapesScreen(Page[Sequence[str]]):
     """
 
     def __init__(self, function: str, lacking: Sequence[str], suggested: Sequence[str] = ()) -> None:
-        """suggested: a shape for each argument that the function accepts; () if none is known."""
+        """suggested: for each argument, a shape that the function accepts; () if unknown."""
         super().__init__()
         self._function, self._lacking = function, tuple(lacking)
         self._suggested = tuple(suggested) or ("",) * len(self._lacking)
@@ -55,9 +55,9 @@ class ShapesScreen(Page[Sequence[str]]):
 
     @on(Input.Submitted)
     def _continue(self, event: Input.Submitted) -> None:
-        """Go to the next line; on the last one, close with the shapes if all are valid.
+        """Go to the next line. On the last line, return the shapes if all of them are valid.
 
-        An empty line stands for the example that it shows.
+        An empty line means its placeholder.
         """
         lines = list(self.query(Input))
         if event.input is not lines[-1]:

@@ -1,4 +1,4 @@
-"""Chooses the layout for the terminal's size, or a message that the terminal is too small."""
+"""Sizes of the terminal for each layout, and a message for a terminal that is too small."""
 
 from textual.widgets import Static
 
@@ -7,14 +7,12 @@ from tuilab.tui.keys import spoken
 SMALLEST = (60, 16)
 WIDTHS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (110, "-middle"), (160, "-wide")]
 HEIGHTS = [(0, "-tiny"), (SMALLEST[1], "-short"), (30, "-medium"), (36, "-tall"), (52, "-vast")]
-"""Minimum sizes for the layouts in the style sheet. Widths: for presets next to the view, and for a wider
-list. Heights: for full controls with the placement log below them, and for a longer log.
+"""Minimum sizes of the layouts in the style sheet. Larger widths put the presets next to the view and then
+widen them; larger heights show all controls, the placement, and then more of the placement.
 """
 
 
 class Small(Static):
-    """A message that the terminal is too small, with the required size."""
-
     def __init__(self) -> None:
         super().__init__(id="small", markup=False)
 

@@ -1,4 +1,4 @@
-"""A watched program: its verdict, suggested changes, live steps, ops, functions and output."""
+"""The screen of a watched program."""
 
 import gc
 import threading
@@ -72,7 +72,7 @@ TITLES = {
 MARK = {"step": Mark("h2", "•")}
 TRIAL = "trial"
 DRAWN_S = 0.1
-"""Minimum seconds between two paints."""
+"""Minimum time between two paints."""
 GO_ON, STOP = "on", "stop"
 LEAVING = (
     Offer(GO_ON, "let the program continue", "in this terminal; the page is printed when it ends"),
@@ -93,7 +93,7 @@ class ProgramHeader(Header):
 
 @dataclass
 class Trial:
-    """A trial in progress. captured: whether the step has been captured, so that it is being measured."""
+    """A trial in progress. captured: the step is captured and being measured."""
 
     finding: Bottleneck
     captured: bool = False
@@ -109,7 +109,7 @@ class About(LineWidget):
     trial = ""
 
     def show(self, finding: Bottleneck | None, trial: str = "") -> None:
-        """Show a finding, and the state of its trial if it is being tried."""
+        """Show a finding and the state of its trial ("" if the finding is not being tried)."""
         if (finding, trial) != (self.finding, self.trial):
             self.finding, self.trial = finding, trial
             self.repaint()
@@ -118,7 +118,7 @@ class About(LineWidget):
         if self.finding is None:
             return []
         said, change = (spoken(self, text) for text in says.about(self.finding))
-        # Show the change first, because the finding is already in the table, and the first finding also in
+        # The change comes first: the finding itself is already in the table, and the first finding also in
         # the verdict.
         if self.trial:
             change = f"{spoken(self, self.trial)}. {change}"
@@ -128,14 +128,14 @@ class About(LineWidget):
 
 
 class Parts(LineWidget):
-    """The parts of a step, largest first, then the activity of the devices."""
+    """The parts of a step, largest first, and the activity of the devices."""
 
     DEFAULT_CSS = "Parts { height: 1fr; width: 1fr; }"
     parts: tuple[StepPart, ...] = ()
     loads: tuple[Load, ...] = ()
 
     def show(self, page: Page, empty: str) -> None:
-        """Show these parts, or explain why there are none."""
+        """Show the page's parts, or the text `empty` if there are none."""
         self.parts, self.loads, self.empty = page.parts, page.loads, empty
         self.repaint()
 
@@ -163,8 +163,6 @@ class Parts(LineWidget):
 
 
 class Kinds(LineWidget):
-    """The program's time, by kind of activity."""
-
     DEFAULT_CSS = "Kinds { height: 1fr; width: 2fr; max-width: 60; margin: 0 2 0 0; }"
     kinds: tuple[tuple[str, float, float], ...] = ()
 
@@ -200,7 +198,7 @@ class Output(LineWidget):
 
 
 class WatchScreen(Screen[None]):
-    """The screen of a watched program. Redraws the program's page after each change."""
+    """Shows a watched program. Draws the program's page again after each change."""
 
     AUTO_FOCUS = "#findings Table"
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -248,10 +246,10 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
     ]
 
     class Told(Message, bubble=False):
-        """Posted after a change, to request a redraw."""
+        """Requests a redraw after a change."""
 
     class Taken(Message, bubble=False):
-        """Posted after a capture has succeeded or failed."""
+        """A capture has succeeded or failed."""
 
         def __init__(self, caught: Caught) -> None:
             super().__init__()
@@ -271,9 +269,9 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self._offers = (False, False)
         self._trial: Trial | None = None
         self._unwanted = 0
-        """Number of pending captures whose trial was stopped."""
+        """Number of pending captures that belong to stopped trials."""
         self._catching = ""
-        """The message that announces a capture; "" if none."""
+        """The message that announced a capture; "" if there is none."""
 
     def compose(self) -> ComposeResult:
         for name in ("filled.tcss", "watching.tcss"):
@@ -321,17 +319,14 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.watching.caught = lambda told: None
 
     def on_resize(self) -> None:
-        """Set the width of the program's terminal to the screen's width, so that the program's progress bars
-        fit.
-        """
+        """Give the program's terminal the size of the screen, so that the program's progress bars fit."""
         self.watching.resize(*self.app.size)
 
     def on_key(self, event: Key) -> None:
-        """Tell the user why a key does nothing."""
         keys = ("watch.catch", "watch.stop", "watch.type", "table.select", "table.preset")
         match unbound(self, event.key, *keys):
             case "watch.catch":
-                self.action_catch()  # names the reason
+                self.action_catch()  # shows the reason
             case "watch.stop" | "watch.type":
                 self.say("The program has ended.")
             case "table.select" | "table.preset" if self.findings.has_focus:
@@ -342,12 +337,12 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
 
     @property
     def _is_first(self) -> bool:
-        """True if no lab is below this screen."""
+        """True if there is no lab below this screen."""
         return self.app.screen_stack[0] is self
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Disable actions that need the running program once it has ended, and those that do nothing for the
-        finding under the cursor.
+        """Disable actions that do nothing now: those that need a running program after its end, and those
+        that do not apply to the finding under the cursor.
         """
         running, catches = self._can
         acts, has_preset = self._offered()
@@ -355,7 +350,9 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         return possible.get(action, True)
 
     def _offered(self) -> tuple[bool, bool]:
-        """Return whether the select key acts on the finding under the cursor, and whether it has a preset."""
+        """Return whether the select key has an effect on the finding under the cursor, and whether this
+        finding has a preset.
+        """
         finding = self.findings.row
         has_preset = finding is not None and bool(finding.preset)
         tries = finding is not None and self._tries(finding)
@@ -364,7 +361,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
     # Drawing
 
     def tell(self) -> None:
-        """Request a redraw. May be called from any thread."""
+        """Request a redraw. Callable from any thread."""
         with self._lock:
             self._news, begin, self._drawing = True, not self._drawing, True
         if begin:
@@ -393,7 +390,9 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
             self.refresh_bindings()
             self._about()
         if self._trial is not None and not self._trial.captured and not watching.catches:
-            self.call_later(self._lost)  # after a capture that has already been reported
+            self.call_later(
+                self._lost
+            )  # runs after the message about a capture that succeeded just before the end
         page = watching.page
         for output in self.query(Output):
             output.empty = says.why_empty("output", page, running=running)
@@ -445,7 +444,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         retitle(self.query_one("#findings"), subtitle=said)
 
     def _tries(self, finding: Bottleneck) -> bool:
-        """Return True if the finding's change can be tried on a step of the running program."""
+        """Return True if the finding's change can be tried now on the program's step."""
         return self.watching.catches and can_try(finding)
 
     # Actions
@@ -468,7 +467,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
             self.action_view(event.tab.id)
 
     async def action_leave(self) -> None:
-        """Return to the lab if the lab started the program; else quit, and leave the terminal to the
+        """Return to the lab below this screen. If there is none, quit and leave the terminal to the
         program.
         """
         if self._is_first:
@@ -499,7 +498,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         )
 
     def action_catch(self) -> None:
-        """Capture the step, or the function under the cursor."""
+        """Capture the step, or in the Functions view the function under the cursor."""
         row = self.functions.row if self.view == "functions" else None
         try:
             name = self.watching.catch(row.number if row is not None else None)
@@ -509,7 +508,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self._catching = self.say(f"{name} will be captured at its next call, which retraces it.")
 
     def _heard_of(self, told: Caught) -> None:
-        """Pass the result of a capture to the screen, from another thread."""
+        """Pass the result of a capture from another thread to the screen."""
         self.post_message(self.Taken(told))
 
     @on(Taken)
@@ -535,7 +534,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.app.push_screen(WholePage(self.watching.said))
 
     def action_page(self, name: str) -> None:
-        """Open the page whose name the user clicked in the verdict."""
+        """Show the whole page after a click in the verdict, whatever the name of the clicked page."""
         self.action_whole()
 
     def action_export(self) -> None:
@@ -553,7 +552,8 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
 
     @on(Table.Selected)
     async def _open(self) -> None:
-        """Act on the selected row: show the process's page, expand the line, or try the finding's change.
+        """Act on the row under the cursor: show a process's page, expand or collapse a line, or try a
+        finding's change.
 
         If the change cannot be tried, open the preset that demonstrates the finding.
         """
@@ -593,7 +593,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.findings.action_select()
 
     def _try(self, finding: Bottleneck) -> None:
-        """Capture the step and measure it with the finding's change."""
+        """Capture the step, to measure it with the finding's change."""
         try:
             if why := refusal(finding, self.watching.page):
                 raise LookupError(why)
@@ -614,7 +614,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.say(f"The trial of {trial.finding.code} was stopped; nothing was measured.")
 
     def _lost(self) -> None:
-        """End a trial whose step can no longer be captured."""
+        """End a trial whose step was not captured before the program ended."""
         if self._trial is not None and not self._trial.captured:
             self.say(
                 f"{self._trial.finding.code} was not tried: the program ended before its next step.",
@@ -631,7 +631,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.say(f"{finding.code}: {measured(self.watching.note_trial(finding, tried))}.")
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> str:
-        """Show a message; return it as shown."""
+        """Show a message. Returns the text as shown."""
         words = spoken(self, text)
         self.notify(words, severity=tone, markup=False)
         return words
@@ -660,12 +660,12 @@ class WholePage(modal.Page[None]):
 
 
 def where(row: "Bottleneck | OpRow | FunctionRow | Stage") -> str:
-    """Return the place of the row's code, such as `train.py:12`."""
+    """Return the place of a row's code, such as `train.py:12`."""
     return place(row.file, row.line)
 
 
 def notes(page: Page) -> str:
-    """Return notes on the data that could not be observed, on the software versions and on the machine."""
+    """Return notes about missing data, software versions and the machine."""
     said = [says.cost(page)] * bool(page.cost.windows) + [*page.notes]
     lines = [f"{note[:1].upper()}{note[1:]}." for note in said]
     if page.python:
@@ -674,8 +674,6 @@ def notes(page: Page) -> str:
 
 
 class Findings(Table[Bottleneck]):
-    """The findings, each with its trial and the preset that demonstrates it."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.act", "try it", id="table.select"),
         Binding("p", "screen.preset", "open preset", id="table.preset"),
@@ -683,7 +681,7 @@ class Findings(Table[Bottleneck]):
 
 
 def findings_table() -> Table[Bottleneck]:
-    """Return a table of findings, the largest gain first."""
+    """Return the table of findings."""
     columns: list[Column[Bottleneck]] = [
         Column("finding", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
@@ -734,7 +732,9 @@ def functions_table() -> Table[FunctionRow]:
 
 
 def processes_table() -> Table[ProcessRow]:
-    """Return a table of all processes that imported TensorFlow, with the slowest process marked."""
+    """Return a table of all processes that imported TensorFlow. The line below it names the slowest
+    process.
+    """
     columns: list[Column[ProcessRow]] = [
         Column("host", lambda row: row.host, most=20),
         Column("process", lambda row: str(row.pid or "–"), align="right", key=lambda row: row.pid),
@@ -756,7 +756,9 @@ class AccountTable(Table[says.AccountLine]):
 
 
 def account_table() -> Table[says.AccountLine]:
-    """Return a tree of the program's time by line of code. Enter expands a line."""
+    """Return the table that shows the program's time as a tree of code lines. Enter expands or collapses a
+    line.
+    """
     columns: list[Column[says.AccountLine]] = [
         Column("line", lambda row: row.text, most=48, flex=True),
         Column("time", lambda row: seconds(row.seconds, row.seconds / 20), align="right"),
@@ -772,7 +774,7 @@ def took(row: ProcessRow) -> str:
 
 
 def stages_table() -> Table[Stage]:
-    """Return a table of the stages of the input pipeline, the last stage first."""
+    """Return a table of the input pipeline's stages."""
     columns: list[Column[Stage]] = [
         Column("stage", lambda row: row.stage, most=24),
         Column("function", lambda row: row.function, most=24),

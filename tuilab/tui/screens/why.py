@@ -1,5 +1,5 @@
-"""Explains why the GPU is or is not used: the doctor's findings on this machine, and which ops of the open
-preset a GPU would run.
+"""The page that explains why the GPU is used or not: the doctor's findings, and the ops of the open preset
+that a GPU could run.
 """
 
 from typing import TYPE_CHECKING, ClassVar
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 STYLES = {"GPU": "bold", "fix": "$accent", "ok": "$success", "warn": "$warning", "fail": "$error"}
-"""Styles by the prefix of a line in the doctor's report."""
+"""Style of a line in the doctor's report, by the line's prefix."""
 LIMIT_S = 30
 
 
 class WhyScreen(Page[None]):
-    """A page with two sections. Each is filled when its data arrives."""
-
     HELP = """\
 ## Why this device
 
@@ -81,7 +79,7 @@ preset this TensorFlow could run on a GPU; it does not predict times. **{why.aga
             self._doctor.update(spoken(self, words))
 
     def _compiling(self, seconds: float) -> None:
-        """Extend the time limit while the driver compiles kernels for this GPU. Called in the doctor's
+        """Extend the time limit, because the driver compiles kernels for this GPU. Runs in the doctor's
         thread.
         """
         self._at_most = LIMIT_S + round(seconds)

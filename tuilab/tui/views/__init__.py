@@ -1,1 +1,1 @@
-"""The views behind the tabs. Each draws the current run in a different way."""
+"""The views behind the tabs. Each view shows the same run differently."""

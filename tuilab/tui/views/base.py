@@ -1,4 +1,4 @@
-"""Base of all views: a container that draws the lab's state when it changes."""
+"""The base class of all views, and what the views share."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
@@ -28,14 +28,15 @@ class View(Vertical):
         self.lab, self.viewing = lab, viewing
 
     def draw(self) -> None:
-        """Draw the current state. Called after each change while the view is open."""
         raise NotImplementedError
 
     def on_resize(self) -> None:
         self.draw()
 
     def place(self) -> Widget | None:
-        """Return the widget to focus when the view opens: the first widget that can have the focus."""
+        """Return the widget that gets the focus when the view opens: by default, the first focusable
+        widget.
+        """
         return next((w for w in self.query("*") if w.focusable), None)
 
     def take_focus(self) -> None:
@@ -45,7 +46,7 @@ class View(Vertical):
 
 
 def marks(state: RunState) -> dict[str, Mark]:
-    """Return the hue and marker of each arm, by id. They are the same in every view of the run."""
+    """Return the hue and the marker of each arm, by arm id. All views use the same ones."""
     return marks_for([known.arm for known in state.arms.values()])
 
 
@@ -56,7 +57,7 @@ def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult
 
 
 def able(state: RunState, viewing: ViewOptions) -> set[str]:
-    """Return the ids of the drawn arms that can run here; if none can, return all drawn arms."""
+    """Return the ids of the drawn arms that can run on this machine, or of all drawn arms if none can."""
     drawn = viewing.drawn_arms(state)
     return {arm for arm in drawn if state.arms[arm].status != "unavailable"} or drawn
 
@@ -65,7 +66,7 @@ def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> 
     """Return the current run's result with only the drawn arms, merged by `rows.folded`; None if there is no
     run.
 
-    going: whether the run may still be active.
+    going: True if the run may still be active.
     """
     result = lab_state.result()
     return (
@@ -76,7 +77,7 @@ def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> 
 
 
 def fitting(table: Widget, rows: int, room: int) -> None:
-    """Fit the height of a table to its rows and header, up to `room` lines. Hide the table if fewer than two
+    """Set a table's height for its rows and header, up to `room` lines. Hides the table if fewer than two
     rows fit.
     """
     height = min(rows + 2, room)

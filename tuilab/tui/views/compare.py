@@ -1,4 +1,4 @@
-"""Compares the medians of the arms side by side."""
+"""The view that compares the medians of the arms."""
 
 from typing import ClassVar
 
@@ -49,9 +49,9 @@ other machines that are pinned as ghosts also race, labeled with machine and dat
         bars.empty = why_empty(lab_state)
         run, rounds = self._raced
         if lab_state.shown.run != run or lab_state.shown.rounds < rounds:
-            # Race lanes of another run, or from before a replay was rewound, are no longer valid.
+            # The lanes of a race are invalid for another run, or after a replay was rewound.
             self.query_one(Race).end()
-        # Reserve a row for each arm and one for the scale. The numbers get the remaining rows, if they fit.
+        # Reserve a row for each arm and one for the scale. The numbers get the remaining rows.
         bars.show_result(result, looks)
         fitting(numbers, len(arms), self.size.height - len(arms) - 3)
         numbers.update_arms(arms, looks)

@@ -1,4 +1,4 @@
-"""Shows the activity of the host and the GPUs, now and since the lab was opened."""
+"""The view of the activity of the host and the GPUs."""
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -9,9 +9,7 @@ from tuilab.tui.widgets.device_panel import DevicePanel
 
 
 class DeviceView(View):
-    """Shows the device samples: one for each second since the start of the lab, and one for each report of a
-    run.
-    """
+    """Shows the samples of the devices: one per second, and one per report of a run."""
 
     HELP = """\
 ## Device

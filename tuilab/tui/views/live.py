@@ -1,4 +1,4 @@
-"""Shows each arm's samples as they arrive, with the figures below."""
+"""The view of each arm's samples, as they arrive."""
 
 from textual.app import ComposeResult
 
@@ -10,7 +10,7 @@ from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 22
-"""Rows reserved for the plot before the figures get any."""
+"""Rows reserved for the plot. The table of figures gets only further rows."""
 
 
 class Live(View):

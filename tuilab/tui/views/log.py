@@ -1,4 +1,4 @@
-"""Shows messages from TensorFlow, the worker and the lab."""
+"""The view of messages from TensorFlow, the worker and the lab."""
 
 from textual.app import ComposeResult
 from textual.widget import Widget
@@ -16,8 +16,6 @@ LEVELS = {"error": BAD, "warning": WARN, "debug": FAINT}
 
 
 class LogView(View):
-    """A filtered table of log lines. It scrolls to the newest line."""
-
     HELP = """\
 ## Log
 

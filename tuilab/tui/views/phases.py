@@ -1,4 +1,4 @@
-"""Shows where the time of a call goes; for a model, layer by layer."""
+"""The view of the parts of a call's time, and for a model of its layers."""
 
 from collections.abc import Callable
 
@@ -48,8 +48,8 @@ graph arm. Other name scopes, such as the optimizer's, also have rows; the last 
         self.query_one(Sentences).show([*note, *roofs[:room]])
 
     def _show_layers(self, result: RunResult | None) -> None:
-        """Show the layers of the arm under the cursor, or of the fastest arm with layers if that arm has
-        none.
+        """Show the layers of the arm under the cursor. If this arm has no layers, show those of the fastest
+        arm that has some.
         """
         state, table, phases = self.lab.state.shown, self.query_one(LayerTable), self.query_one(Phases)
         layers: tuple[Layer, ...] = ()
@@ -59,7 +59,7 @@ graph arm. Other name scopes, such as the optimizer's, also have rows; the last 
         table.display = bool(layers)
         height, arms = self.size.height, len(result.arms) if result is not None else 0
         # Reserve rows for the arms, their legend and two lines of figures. The table gets at least a third of
-        # the rows.
+        # all rows.
         least = max(height // 3, min(height // 2, height - arms - 3))
         fitting(table, len(layers), max(least, height - arms - ROOM))
 
@@ -72,7 +72,7 @@ graph arm. Other name scopes, such as the optimizer's, also have rows; the last 
 class LayerTable(Table[Layer]):
     def __init__(self) -> None:
         self.of = ""
-        """The label of the arm whose layers are shown."""
+        """Label of the arm whose layers are shown."""
         keys: list[Callable[[Layer], float] | None] = [
             *(None, None, lambda layer: layer.share, lambda layer: layer.flop or 0.0),
             *(lambda layer: layer.bytes, lambda layer: layer.of_roof or 0.0, None),

@@ -1,4 +1,4 @@
-"""Shows where every op of the run ran and why, and summarizes this below the controls."""
+"""The view that lists where each op ran and why, and the summary below the controls."""
 
 from textual import on
 from textual.app import ComposeResult
@@ -31,7 +31,9 @@ MOST_LINES = 12
 
 
 def version(state: RunState) -> tuple[str, int]:
-    """Return the run's id and its number of placement rows. A change in either requires a redraw."""
+    """Return the run's id and its number of placement rows. If either changes, the placement must be drawn
+    again.
+    """
     return state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values())
 
 
@@ -131,14 +133,13 @@ def _row(group: Group | LayerGroup) -> Content:
 
 
 class PlacementTable(Table[PlacementRow]):
-    """A table with a row per op, copy or folded group, and the device on which it ran.
-
-    Highlights ops that did not run on the requested device.
+    """A table with a row for each op, copy or folded group. Highlights ops that did not run on the requested
+    device.
     """
 
     def __init__(self) -> None:
         self.labels: dict[str, str] = {}
-        """Text in the column of arms, by arm id."""
+        """Labels of the arms, by arm id."""
         columns: list[Column[PlacementRow]] = [
             Column("op", lambda row: row.op if row.kind == "op" else row.kind, most=22),
             Column("device", device_of, width=16,

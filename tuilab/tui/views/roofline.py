@@ -1,4 +1,4 @@
-"""Compares every arm with the maximum performance of its device."""
+"""The view that compares each arm with the maximum performance of its device."""
 
 from textual.app import ComposeResult
 

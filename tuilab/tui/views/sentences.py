@@ -1,4 +1,4 @@
-"""Sentences with figures, above or below a plot."""
+"""A widget for sentences with figures, above or below a plot."""
 
 from collections.abc import Sequence
 

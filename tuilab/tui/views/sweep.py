@@ -1,4 +1,4 @@
-"""Shows time against size, and the size at which one arm overtakes another."""
+"""The view of time against size, with the size at which one arm overtakes another."""
 
 from typing import ClassVar
 
@@ -22,11 +22,11 @@ from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 12
-"""Rows reserved for the plot before the sentences below get more than one row."""
+"""Rows reserved for the plot before there is more than one row of sentences."""
 
 
 class SweepView(View):
-    """Curves over one axis or a map over two, with a description below."""
+    """Shows curves over one axis, or a map over two axes, with sentences below."""
 
     HELP = """\
 ## Sweep
@@ -75,8 +75,8 @@ preset.
         if two:
             heat.show_heat(heat_of(result, *pair(result)), looks)
         else:
-            # Fold only arms that cannot run at all, because another arm without figures here may have figures
-            # at another size.
+            # Fold only arms that cannot run at all: another arm without figures at this point may have
+            # figures at another size.
             drawn = folded_result(lab_state, self.viewing, going=True) or result
             plot.empty = why_empty(lab_state)
             chart = sweep_chart(drawn)
@@ -88,16 +88,16 @@ preset.
                 here, family = describe_point(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
         most = max(1, min(4, self.size.height - PLOT_ROWS))
-        # While the run continues, the header shows the remaining sizes.
+        # during the run, the header shows the remaining sizes
         unmeasured = [] if lab_state.shown.running else unmeasured_lines(result)
         sentences.show([*here, *crossing_lines(result), *unmeasured][: max(most, len(here))])
 
     @property
     def _result(self) -> RunResult | None:
-        """The current sweep's result so far; None if the run is not a sweep."""
+        """The current sweep's result so far; None without a sweep."""
         return self.lab.state.result() if self.lab.state.shown.sweep else None
 
-    # A cursor on the curve moves the slider.
+    # A point that the user selects on a curve moves the slider.
 
     @on(Plot.Pointed)
     def _pointed(self, event: Plot.Pointed) -> None:
@@ -119,8 +119,8 @@ preset.
         self.lab.begin()
 
     def _frame(self, family: str) -> None:
-        """Give the frame the color of a device family, the faster family at the current size; "" restores the
-        default color.
+        """Color the frame for the device family that is faster at the selected size; "" restores the default
+        color.
         """
         for name in ("CPU", "GPU"):
             self.screen.query("#views").set_class(name == family, f"-{name.lower()}")

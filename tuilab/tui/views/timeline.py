@@ -1,4 +1,4 @@
-"""Shows the ops in profiled calls over time, and their totals."""
+"""The view of the ops in profiled calls, over time and as totals."""
 
 from typing import ClassVar
 
@@ -22,9 +22,7 @@ TIMELINE_ROWS = 10
 
 
 class TimelineView(View):
-    """Shows one arm at a time. When the view is first opened after a run, it profiles that arm in additional
-    calls.
-    """
+    """Shows one arm at a time. Profiles this arm in extra calls when the view is first opened after a run."""
 
     HELP = """\
 ## Timeline
@@ -74,7 +72,7 @@ profile is saved with the run, so a replay can show it.
         self.draw()
 
     def action_profile(self, by: int) -> None:
-        """Profile the next arm (by=1), or the same arm again (by=0)."""
+        """Profile the next arm (`by` 1) or the same arm again (`by` 0)."""
         if self._profiling.pick(by):
             if not by:
                 self._profile()

@@ -1,4 +1,4 @@
-"""Shows the document's claims, the measurements, the mistakes in its code, and advice."""
+"""The view of the document's claims, the measurements, the mistakes in the document's code, and advice."""
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
