@@ -5,7 +5,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 """Folder to put first on PYTHONPATH, so that Python runs its `sitecustomize` at startup."""
 CAPTURE = FOLDER.parent / "captured.py"
-"""The module that saves a function to a folder. The observer loads it by path."""
+"""Path of the module that saves a function to a folder."""
 ADDRESS = "TUILAB_WATCH"
 """Environment variable with the address of the socket to which the observer sends its messages."""
 OPTIONS = "TUILAB_WATCH_OPTIONS"

@@ -1,7 +1,7 @@
 """Loads the observer when Python starts, then runs the `sitecustomize` that this file hides.
 
-Python runs this file if its folder is on PYTHONPATH. To stay invisible to the program, failures are silent,
-and the folder is removed from `sys.path` again.
+Python runs this file if its folder is on PYTHONPATH. Failures are silent, and the folder is removed from
+`sys.path` again, so that the program does not notice the observer.
 """
 
 import os

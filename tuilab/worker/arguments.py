@@ -103,8 +103,8 @@ class Arguments:
     _learned: Mapping[str, Value] | None = field(default=None, repr=False)
 
     def filled(self, tf: Any, values: Mapping[str, Value], largest: bool = False) -> tuple[Any, Any]:
-        """Return args and kwargs with arrays of these sizes. largest: fill integer arrays with their largest
-        valid value.
+        """Return args and kwargs with arrays of the sizes in `values`. largest: fill integer arrays with
+        their largest valid value.
         """
         made = Made(tf)
 
@@ -124,8 +124,6 @@ class Arguments:
     def _traceable(
         self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]
     ) -> tuple[Callable[..., Any], list[Any]]:
-        """Return a function of this call's tensors, and the tensors' TensorSpecs."""
-
         def traced(*tensors: Any) -> Any:
             given = iter(tensors)
 

@@ -169,8 +169,9 @@ def last_level_cache() -> int:
 
 
 def empty_call(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
-    """Return a call that computes nothing, built like an arm's call in this mode. The call returns its first
-    argument, or 0.
+    """Return a call that computes nothing, built like an arm's call in this mode.
+
+    The call returns the first of `arguments`, or 0 without arguments.
     """
     kept = tf.zeros(())
     if mode == "eager":

@@ -40,7 +40,7 @@ a GPU starts unconfined and confines itself.
 _OVER_OTHERS = (16, 17, 19, 21, 22, 24, 27, 38, 39, 40)
 """Capabilities over other processes and the kernel: SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, SYS_BOOT,
 SYS_RESOURCE, MKNOD, PERFMON, BPF, CHECKPOINT_RESTORE. With PERFMON or SYS_ADMIN, root can read the
-environment of any process; with SYS_RESOURCE, it can exempt a process from being killed for its memory.
+environment of any process; with SYS_RESOURCE, root can exempt a process from being killed for its memory.
 """
 _PATHS = (
     *("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "CUDA_HOME", "CUDA_PATH"),

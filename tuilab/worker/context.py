@@ -111,7 +111,6 @@ class Context:
         self.turn.set()
 
     def was_cancelled(self, run: str) -> bool:
-        """Return True if a stop of the run was requested. Takes tens of nanoseconds."""
         return run in self._cancelled
 
     def check_question(self) -> None:

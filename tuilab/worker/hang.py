@@ -18,7 +18,6 @@ BUSY_S = 1.0
 
 
 def children_s() -> float:
-    """Return the CPU time in seconds that this process's live descendants have used."""
     seconds = 0.0
     for child in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.Error):

@@ -18,7 +18,6 @@ PER_BUCKET = 16
 """Number of different values per bucket of a hash. With fewer values, some buckets would stay empty."""
 MOST_WORDS = 100_000
 MOST_DEPTH = 30
-"""Maximum depth of nested function calls to follow."""
 MOST_OPS = 1_000_000
 """Maximum number of ops to examine. If each function calls the next one twice, the number of ops grows
 exponentially.
@@ -158,7 +157,7 @@ def _may_count(spec: Any, name: str) -> bool:
 
 
 def ranges(graph: Any, inputs: Sequence[Any], names: Sequence[str]) -> list[Range]:
-    """Return the range of each of the graph's inputs, which are called `names`."""
+    """Return the range of each of the graph's inputs. names: names of the inputs."""
     walk = _Walk(len(inputs))
     sources = {
         tensor.name: frozenset((_Source(i, whole=tensor.dtype.is_integer),))

@@ -332,7 +332,7 @@ def _iterators(tf: Any) -> list[Any]:
 
 
 def _drain_between_blocks(case: Case, draw: Callable[[], object]) -> Case:
-    """Return a case whose prefetching pipelines are drained before each block and idle after it."""
+    """Return a case whose prefetching pipelines are drained before each block and idle afterwards."""
     drain = Drain(draw)
     drain.pace()
     drain.empty()

@@ -193,12 +193,10 @@ def _read(hint: Any) -> tuple[tuple[str, ...], Range | None, str]:
 
 
 def whole(name: str, default: int, help: str) -> Parameter:
-    """Return the slider for a whole number without a declared range."""
     return _number({"name": name, "help": help}, default, _guess(default))
 
 
 def guessed(parameter: Integer | LogInteger) -> bool:
-    """Return True if the parameter has the default range of a positive whole number."""
     range_ = _guess(int(parameter.default))
     return parameter.default > 0 and (parameter.low, parameter.high) == (range_.low, range_.high)
 

@@ -122,7 +122,9 @@ def build(b: Build) -> Case:
 
 
 def _tiled(block: Any, side: int) -> Any:
-    """Return an orthogonal side × side matrix: copies of the block along the diagonal, then ones."""
+    """Return an orthogonal side × side matrix: copies of the block along the diagonal, and ones on its
+    rest.
+    """
     import numpy as np
 
     out = np.eye(side)

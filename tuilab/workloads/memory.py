@@ -80,7 +80,6 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count every byte as written once."""
     total = sum(4 * count for count in _sizes(int(values["bytes"]), int(values["step"])))
     return Work(
         flop=0, inputs=0, outputs=min(total, int(values["limit"])) if arm.variant == "limited" else total
@@ -163,7 +162,6 @@ def _tell(b: Build, found: Mapping[str, Any], asked: str) -> None:
 
 
 def _report_memory_info(b: Build) -> None:
-    """Report the result of `get_memory_info`, and whether the function accepts a device object."""
     ask = b.tf.config.experimental.get_memory_info
     kind = family(b.arm.device)
     try:

@@ -187,7 +187,6 @@ def build(b: Build) -> Case:
 
 
 def windows(tf: Any) -> dict[str, Function | None]:
-    """Return every window function of tf.signal by option name, and None for no window."""
     signal = tf.signal
     return {
         "hann": signal.hann_window,

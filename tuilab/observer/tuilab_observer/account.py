@@ -75,7 +75,6 @@ _TRAINER = re.compile(
 
 
 def mark_of(code: CodeType) -> int:
-    """Return the kind of work that a frame with this code object indicates; see `TRACING`."""
     file, name = code.co_filename, code.co_name
     if file.startswith("<frozen importlib") or "/importlib/" in file:
         return IMPORTING
@@ -134,7 +133,7 @@ class Account:
         return left
 
     def sample(self, frame: FrameType | None, late: bool = False) -> None:
-        """Assign the time since the last sample to the row of this frame of the main thread.
+        """Assign the time since the last sample to the row of this frame.
 
         late: True if something other than the program, such as a profiler window, delayed the sample.
         """
@@ -355,7 +354,6 @@ def _makes(code: CodeType) -> bool:
 
 
 def _call(frame: FrameType) -> str:
-    """Return the name of the library function that the user called, such as `Model.predict`."""
     code = frame.f_code
     if "fn" in code.co_freevars and _wraps(code):
         code = getattr(frame.f_locals.get("fn"), "__code__", code)

@@ -15,9 +15,9 @@ ON_BATCH = frozenset(("train_on_batch", "test_on_batch", "predict_on_batch"))
 
 
 class Calls:
-    """Counts calls.
+    """Counts calls by file, line and entry point.
 
-    rows: number of calls and number of samples (0 if unknown), by file, line and entry point.
+    rows: number of calls, and number of samples (0 if unknown).
     """
 
     def __init__(self) -> None:

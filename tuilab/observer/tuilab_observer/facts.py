@@ -91,7 +91,6 @@ def _checks_numerics() -> bool:
 
 
 def _details(config: Any, device: Any) -> list[Any]:
-    """Return a GPU's product name and compute capability."""
     if device.device_type != "GPU":
         return ["", None]
     try:

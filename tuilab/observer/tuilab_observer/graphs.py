@@ -123,7 +123,7 @@ def own_line(op: Any) -> list[Any] | None:
 def layers_of(function: Any) -> list[str]:
     """Return the names of the Keras layers that a function can reach through its closure, globals or object.
 
-    A graph appends numbers to repeated scope names. Only the layers' names tell whether `conv2d_1` is a layer
+    A graph appends numbers to repeated scope names. Only the layers' names show whether `conv2d_1` is a layer
     of that name or the second scope of the layer `conv2d`.
     """
     return sorted({str(layer.name) for layer in reached(function)})[:MOST_LAYERS]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 WAITING = -2
-"""Replaces the function's number while the program waits for a batch."""
+"""Value of `Functions.in_call` while the program waits for a batch."""
 
 
 def see_waiting() -> None:

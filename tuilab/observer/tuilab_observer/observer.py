@@ -60,7 +60,6 @@ class Observer:
         self._thread.start()
 
     def end(self, patience: float) -> None:
-        """Send the remaining data before the program exits normally."""
         try:
             self.account.ended = Own.now()
             self.process.leaving.set()

@@ -1,4 +1,4 @@
-"""Tells user code from library code, and finds the user line that led to a frame."""
+"""Distinguishes user code from library code, and finds the user line that led to a frame."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _filled_by_pip() -> list[str]:
 
 
 class Places:
-    """Tells user code from library code. folders: folders of libraries in unusual places."""
+    """Distinguishes user code from library code. folders: folders of libraries in unusual places."""
 
     def __init__(self) -> None:
         self.folders: list[str] = [_HERE, *_filled_by_pip()]

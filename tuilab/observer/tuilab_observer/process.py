@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Union
 
     Key = Union[int, tuple[str, int], str]
-    """Identifies a step: a tf.function's number, a tape's line, or the name of another kind."""
+    """Identifies a step: a tf.function's number, a gradient tape's line, `BATCH` or `LOOP`."""
 
 NAMES = ("CUDA_VISIBLE_DEVICES", "TF_XLA_FLAGS")
 MOST_FAULTS = 20
@@ -24,7 +24,7 @@ class Settings:
     """Settings of the observer.
 
     address: address of tuilab's socket. began: start time of Python. environment: environment variables at
-    that time.
+    the start.
     """
 
     def __init__(self, address: str, options: str = "") -> None:

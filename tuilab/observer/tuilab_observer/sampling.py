@@ -27,7 +27,7 @@ class Meanwhile:
     """Samples the account from another thread while the observing thread is busy.
 
     On a busy host, closing a window takes a second. Without samples, that second would count for the line
-    that runs next. used: processor seconds of this thread.
+    that runs next. used: processor seconds of the other thread.
     """
 
     _enough: Flag

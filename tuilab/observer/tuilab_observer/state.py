@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .observer import Observer
 
 FORK_S = 1.0
-"""Seconds for which a fork waits for the sampling thread."""
+"""Maximum seconds for which a fork waits for the sampling thread."""
 
 
 class State:

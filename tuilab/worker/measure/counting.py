@@ -589,7 +589,6 @@ class _Values:
         return np.asarray(made(*given), dtype=tensor.dtype.as_numpy_dtype)
 
     def _slice(self, op: Any) -> Any:
-        """Evaluate a strided slice of a list of numbers, such as a shape."""
         masks = [op.get_attr(f"{name}_mask") for name in ("begin", "end", "shrink_axis")]
         given, *bounds = (np.asarray(self.of(t)) for t in op.inputs)
         if given.ndim != 1 or any(each.size != 1 for each in bounds) or any(mask > 1 for mask in masks):
@@ -600,7 +599,6 @@ class _Values:
         return given[slice(None if masks[0] else first, None if masks[1] else last, step)]
 
     def _logical(self, op: Any) -> Any:
-        """Evaluate a logical and/or, whose result one operand alone may decide."""
         decides = op.type == "LogicalOr"
         known: list[bool] = []
         for each in op.inputs:

@@ -22,7 +22,6 @@ from tuilab.workloads.base import Workload
 SECONDS: dict[BudgetName, float] = {"quick": 8.0, "standard": 20.0, "publish": 40.0}
 """Seconds for measuring the memory of one arm, by budget."""
 LONGEST_CALL_S = 4.0
-"""Maximum expected seconds of a trial call."""
 GROWTH, TELLING, POINTS = 4, 0.25, 2
 """The batch grows by the factor GROWTH until POINTS batches have each used at least the share TELLING of the
 free memory.
@@ -66,8 +65,9 @@ def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
 
 
 def by_trying(bench: Bench, model: ModelInfo) -> ModelInfo:
-    """Return the model with the largest batches that fit on the run's GPUs, found by calling it. Raises
-    Cancelled.
+    """Return the model with the largest batches that fit on the run's GPUs, found by calling the model.
+
+    Raises Cancelled.
     """
     batch = _batch(bench.workload, model)
     if batch is None or not any(family(arm.device) == "GPU" for arm in bench.request.arms):

@@ -215,7 +215,6 @@ def _scopes(name: str) -> list[str]:
 
 
 def _root(scopes: Sequence[tuple[float, list[str]]]) -> list[str]:
-    """Return the scopes that enclose the whole model."""
     root: list[str] = []
     whole = sum(flop for flop, _ in scopes)
     while whole:

@@ -14,7 +14,7 @@ from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory
 LEAST = 64 * 2**20
 """In bytes. Less memory than this cannot be distinguished from TensorFlow's own allocations."""
 MOST_POWER = 3.0
-"""Largest exponent with which memory is assumed to grow with the size."""
+"""Largest exponent assumed for the growth of memory with the size."""
 RESET, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 

@@ -96,9 +96,7 @@ def mismatch(arm: Arm, observed: str, why: str = "") -> str:
 
 
 def computed(tf: Any, outputs: Any) -> str:
-    """Return the device that holds the largest output, as `GPU:0`, and presumably computed it; "" if
-    unknown.
-    """
+    """Return the device (`GPU:0`) that holds the largest output and so presumably computed; "" if unknown."""
     tensors = [t for t in tf.nest.flatten(outputs) if getattr(t, "backing_device", None)]
     if not tensors:
         return ""
@@ -120,7 +118,6 @@ REASON = 500
 
 
 def failed(run: str, arm: str, error: BaseException, point: int | None = None) -> ArmStatus:
-    """Return the event for an arm that raised an error."""
     name = type(error).__name__
     said = cause(error)
     named = said if isinstance(error, InputError) else f"{name}: {said}" if said else name
@@ -151,8 +148,8 @@ def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> Ar
 
 
 HLO_FIRST_CALL_S = 2.0
-"""Maximum seconds of a program's first call for inspecting the program, which makes XLA compile it once
-more.
+"""Maximum seconds of a first call for inspecting the program. An inspection makes XLA compile the program
+again.
 """
 
 
@@ -314,7 +311,6 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
 
 
 def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Add each node's layer if the nodes belong to a model's graph."""
     try:
         counted = of_model(bench, cell)
     except Exception:  # the error is reported when the arm's work is counted

@@ -26,7 +26,9 @@ ROUNDS, FEWEST, WARM = 15, 7, 5
 give no interval.
 """
 LAYER_S, ARM_S = 2.0, 4.0
-"""Seconds for the rounds of a layer, and for all layers of an arm until the last one starts."""
+"""Maximum seconds for the rounds of one layer, and seconds after which no further layer of an arm is
+started.
+"""
 MOST_BYTES = 2**28
 FED = "tuilab_fed"
 _SOURCES = ("Placeholder", "Const")
@@ -140,8 +142,10 @@ def removed(
 
 @dataclass(frozen=True)
 class _Border:
-    """The border of a layer. results: the layer's ops whose outputs other ops read, each with the names of
-    the ops outside the layer that it depends on. reads: the tensors from outside that the layer reads.
+    """The border of a layer.
+
+    results: the layer's ops whose outputs other ops read, each with the names of the ops outside the layer on
+    which the op depends. reads: the tensors from outside that the layer reads.
     """
 
     results: Mapping[Any, Collection[str]]

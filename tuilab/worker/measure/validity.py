@@ -40,7 +40,7 @@ OF_A_STRING = 100.0
 """Assumed operations per string in a string op, which reads characters and allocates memory."""
 OF_UNKNOWN = 32
 LEAST_MERGED = 0.1
-"""Minimum share of the work in merged duplicate ops for which a caveat is reported."""
+"""Minimum share of the work that merged duplicate ops must have for a caveat."""
 
 PIPELINE = "Dataset_"
 """Prefix of the names that TensorFlow gives to functions passed to tf.data."""

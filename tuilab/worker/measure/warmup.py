@@ -27,7 +27,6 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """True if the means agree within 10% and both quartiles within 5%."""
         quartiles = max(abs(self.first_quartile), abs(self.third_quartile))
         return abs(self.mean) <= MEAN_TOLERANCE and quartiles <= QUARTILE_TOLERANCE
 

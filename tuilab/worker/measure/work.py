@@ -138,9 +138,7 @@ def _traced(bench: Bench, timed: TimedArm) -> Counted:
 
 
 def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
-    """Return the event for the work, with the FLOP that the workload declares for the arm's variant, if
-    any.
-    """
+    """Return the event that reports the work. Sets `does` to what the arm's variant does, if declared."""
     does = next((v.does for v in bench.workload.declaration.variants if v.name == arm.variant), "")
     return WorkKnown(
         run=bench.run, arm=arm.id, point=point, work=msgspec.structs.replace(work, does=does or work.does)

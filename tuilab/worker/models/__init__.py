@@ -71,7 +71,6 @@ def weight(path: Path) -> int:
 
 
 def _read_so_far() -> int:
-    """Return the bytes that this process has read; 0 if the system does not count them."""
     try:
         return int(psutil.Process().io_counters().read_chars)
     except (AttributeError, psutil.Error, OSError):

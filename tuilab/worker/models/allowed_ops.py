@@ -1,4 +1,4 @@
-"""Ops that an untrusted SavedModel may contain, with the reason for each family.
+"""Ops that an untrusted SavedModel may contain, by family.
 
 Taken from the op registry of TensorFlow 2.21 and reviewed by hand. All other ops are refused, because a list
 of forbidden ops would always have gaps. `test_allowed_ops.py` checks that no allowed op takes a file name.

@@ -30,7 +30,7 @@ _RANGE = re.compile(r"(?:is not in|outside the valid range of|is out of range) \
 
 
 def axis_name(rank: int, axis: int) -> str:
-    """Return the parameter that sets an unknown dimension of an input with `rank` dimensions."""
+    """Return the name of the parameter that sets an unknown dimension of an input with `rank` dimensions."""
     if axis == 0:
         return BATCH
     names = _AXES.get(rank, ())
@@ -38,7 +38,6 @@ def axis_name(rank: int, axis: int) -> str:
 
 
 def parameters(given: "Given", batch: int = 0) -> tuple[LogInteger, ...]:
-    """Return a parameter for each unknown dimension. batch: initial batch size; 0 if unknown."""
     return tuple(_parameter(name, given, batch) for name in given.open)
 
 

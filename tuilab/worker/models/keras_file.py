@@ -79,8 +79,9 @@ class _Opened:
     )
 
     def model(self, tf: Any, device: str, policy: str, use: str) -> Any:
-        """Return the model on the device, with a copy of the weights. Arms that differ only in their mode
-        share it.
+        """Return the model on the device, with a copy of the weights.
+
+        Arms that differ only in their mode share the model.
         """
         key = device, policy, use
         model = self.loaded if key == (HOST, FLOAT32, INFERENCE) else self.live.get(key)
@@ -685,7 +686,6 @@ def _is_function(function: Any, module: Any, registered: Any) -> bool:
 
 
 def _find_object(module: Any, kind: str) -> Any:
-    """Return the object with this name in a Keras module; None for other modules."""
     if not isinstance(module, str) or not re.fullmatch(r"keras(\.\w+)*", module):
         return None
     try:

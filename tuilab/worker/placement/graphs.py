@@ -67,7 +67,6 @@ class Folded:
 
 
 def types_of(node: Any) -> dict[str, str]:
-    """Return the type attributes of a node that have a single value."""
     return {
         name: dtype_name(value.type)
         for name, value in node.attr.items()
@@ -150,7 +149,6 @@ def _op(node: Any, before: Any, resources: Mapping[str, str]) -> GraphOp:
 
 
 def pipelines(graph: Any) -> Iterator[str]:
-    """Yield the names of the functions that the graph passes to tf.data."""
     for partition in graph.partition_graphs:
         for node in partition.node:
             if "Dataset" in node.op:

@@ -1,9 +1,7 @@
 """Observes where an arm's ops run, and explains why.
 
-observation = observe(context, case, arm)
-
-runs the case under observation. Call it once per arm, after its first call has been timed and never inside a
-timed block. Later calls are not affected.
+`observe(context, case, arm)` runs the case under observation. Call it once per arm, after its first call has
+been timed and never inside a timed block. Later calls are not affected.
 """
 
 from typing import TYPE_CHECKING

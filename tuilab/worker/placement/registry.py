@@ -78,7 +78,6 @@ def nearest(text: str, count: int = 5) -> tuple[str, ...]:
 
 
 def has_gpu_kernels() -> bool:
-    """Return True if this build has GPU kernels at all (`tensorflow-cpu` has none)."""
     return any(k.device == "GPU" for k in known("MatMul").kernels)
 
 

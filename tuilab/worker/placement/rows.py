@@ -43,8 +43,6 @@ class Row:
 
 
 class Rows:
-    """Creates rows. hlo: inspect the programs that XLA compiled."""
-
     def __init__(self, around: Surroundings, hlo: bool = True) -> None:
         self._around, self._hlo = around, hlo
 

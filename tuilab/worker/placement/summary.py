@@ -57,7 +57,6 @@ def summarise(rows: Sequence[Row], requested: str) -> Observation:
 
 
 def merged(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Merge equal rows, and add their counts and bytes."""
     out: dict[tuple[object, ...], Node] = {}
     for node in nodes:
         key = tuple(getattr(node, f) for f in node.__struct_fields__ if f not in ("count", "bytes"))
@@ -92,7 +91,6 @@ def _why_not(rows: Sequence[Row], requested: str) -> str:
 
 
 def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
-    """Return the forecasts of the ops that run, with equal forecasts merged."""
     return merge_forecasts(
         [
             ForecastRow(

@@ -32,8 +32,6 @@ _DTYPES = {
 
 @dataclass(frozen=True)
 class HloOp:
-    """One operation of the compiled program, with its TensorFlow op if XLA recorded it."""
-
     name: str
     op: str
     dtype: str

@@ -124,7 +124,6 @@ def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Seq
 
 
 def _no_device_events() -> str:
-    """Return why the profile of a GPU arm shows no events on the GPU."""
     text = "the profiler could not record the GPU, so its kernels and copies are missing here"
     try:
         restricted = "RmProfilingAdminOnly: 1" in _DRIVER_PARAMETERS.read_text()

@@ -20,7 +20,7 @@ from tuilab.workloads.base import Case
 
 FEWEST, MOST = 3, 50
 LONG_S = 0.1
-"""Maximum seconds of a call of which several are profiled. A longer call is profiled once."""
+"""In seconds. If a call takes longer than this, only one call is profiled."""
 BESIDE_S, BESIDE = 0.2, 3
 """Limits for the unprofiled blocks on each side of the profiled block: total seconds and number of blocks."""
 

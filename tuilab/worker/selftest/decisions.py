@@ -26,8 +26,7 @@ GROWTH = 0.06
 
 
 def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
-    """Return the maximum number of `runs` runs in which an event of probability `rate` occurs by chance (99th
-    percentile).
+    """Return how many of `runs` runs may show an event of probability `rate` by chance (99th percentile).
 
     known_from: number of trials from which the rate was estimated. Uses the normal approximation to the
     binomial distribution with continuity correction. Without this allowance, a true rate of 5% would fail
@@ -153,8 +152,7 @@ def resolution(noise: Noise) -> Check | None:
 
 
 def wanted(expected: float | None, runs: int, known_from: int) -> float:
-    """Return the number of `runs` runs that must detect the difference: nine of ten, or fewer on a noisy
-    machine.
+    """Return how many of `runs` runs must detect the difference: nine of ten, or fewer on a noisy machine.
 
     expected: share of runs that can detect the difference, estimated from `known_from` runs with the same
     noise.

@@ -31,12 +31,13 @@ class Coverage:
 
     @property
     def within_limits(self) -> bool:
-        """True for 93 to 97%, as expected of 95% intervals."""
         return LIMITS[0] <= self.share <= LIMITS[1]
 
 
 def noise(rng: np.random.Generator, trials: int, n: int, spread: float, rho: float) -> Samples:
-    """Return log noise, (trials, n): AR(1) with standard deviation `spread` and autocorrelation `rho`."""
+    """Return log noise of shape (trials, n): AR(1) with standard deviation `spread` and autocorrelation
+    `rho`.
+    """
     steps = rng.standard_normal((trials, n)) * spread
     out = np.empty_like(steps)
     out[:, 0] = steps[:, 0]
@@ -46,8 +47,8 @@ def noise(rng: np.random.Generator, trials: int, n: int, spread: float, rho: flo
 
 
 def spikes(rng: np.random.Generator, trials: int, n: int, share: float = 0.03) -> Samples:
-    """Return log delays that imitate interruptions, (trials, n): mean 0.3 for a `share` of the samples, 0 for
-    the others.
+    """Return log delays that imitate interruptions, of shape (trials, n): mean 0.3 for a `share` of the
+    samples, 0 for the others.
     """
     return np.where(rng.random((trials, n)) < share, rng.exponential(0.3, (trials, n)), 0.0)
 

@@ -227,7 +227,7 @@ def link(context: Context) -> Check | None:
 
 
 def _carries(trained: Link | None) -> float | None:
-    """Return the maximum bytes per second that both card and slot support.
+    """Return the maximum bytes per second that both the card and the slot support.
 
     The current speed is not used, because an idle link lowers it.
     """

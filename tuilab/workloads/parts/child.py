@@ -114,7 +114,6 @@ def shared(
 
 
 def main() -> None:
-    """Run the target that the command line names, with its settings, until the input closes."""
     target, settings = sys.argv[1:]
     pipe = Pipe(os.dup(0), os.dup(1))
     os.dup2(2, 1)  # TensorFlow's output must not be mistaken for an answer

@@ -19,7 +19,6 @@ def observed(tf: Any, device: str) -> str:
 
 
 def observed_family(tensor: Any) -> str:
-    """Return `CPU` or `GPU`, the kind of device whose memory holds the tensor."""
     return family(short(tensor.backing_device))
 
 

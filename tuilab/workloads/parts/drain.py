@@ -18,7 +18,6 @@ state.
 LEAST_CALLS = 4
 """Minimum number of calls in a block. With fewer, priming could cost more than the block."""
 FEWEST = 6
-"""Minimum number of elements to draw to measure a pipeline's pace."""
 WAITS = 2
 """Number of consecutive waits that show an empty buffer. A single wait may be an interruption."""
 MOST_READY = 1_000

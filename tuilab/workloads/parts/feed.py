@@ -159,7 +159,6 @@ class Feed:
     traced: list[int] = field(default_factory=lambda: [0])
     """Number of times that Python ran the function passed to `map`."""
     start_s: float = 0.0
-    """Seconds that creating the iterator took."""
     first_s: float = 0.0
     """Seconds from the creation of the iterator to the first batch."""
     _iterator: Any = None
@@ -181,7 +180,6 @@ class Feed:
             return self.next()
 
     def start(self) -> tuple[Any, Any]:
-        """Start the pipeline, draw for a while to measure its times, and return the last batch."""
         begun = time.perf_counter()
         self._iterator = iter(self.dataset)
         self.start_s = time.perf_counter() - begun
@@ -199,7 +197,6 @@ class Feed:
 
     @property
     def datasets(self) -> tuple[Any, ...]:
-        """The pipeline's tf.data.Dataset; empty for a Python loop."""
         return () if isinstance(self.dataset, _PythonLoop) else (self.dataset,)
 
     def close(self) -> None:

@@ -175,7 +175,6 @@ def _record(tf: Any, pixels: bytes, label: int) -> bytes:
 
 
 def parse(tf: Any, shape: Shape, record: Any) -> tuple[Any, Any]:
-    """Return the image and label of a record; for use in a mapped function."""
     found = tf.io.parse_single_example(
         record, {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
     )

@@ -26,7 +26,6 @@ def _kernels(op: str) -> tuple[tuple[str, tuple[tuple[str, frozenset[int]], ...]
 
 
 def has_gpu_rows() -> bool:
-    """Return True if this build registers GPU kernels; `tensorflow-cpu` does not."""
     return any(kind == "GPU" for kind, _ in _kernels("MatMul"))
 
 
@@ -75,7 +74,6 @@ def without_kernel(tf: Any, function: Callable[..., Any], *inputs: Any, device: 
 
 
 def _computing(tf: Any, function: Callable[..., Any], *inputs: Any) -> list[Any]:
-    """Return the nodes that compute, from the function's graph and its nested functions."""
     graph = tf.function(function).get_concrete_function(*inputs).graph
     return [node for node in _nodes(graph) if node.type not in NO_WORK | CALLS]
 

@@ -13,7 +13,6 @@ SIDE_BYTES = 8
 
 
 def ratio(block: int, bits: int) -> float:
-    """Return the compression ratio for float32 values: input bytes over output bytes."""
     return 4 * block / (block * bits / 8 + SIDE_BYTES)
 
 
