@@ -43,7 +43,6 @@ class ShapesNeededError(InputError):
         super().__init__(name, lacking, "shapes", self.text(()))
 
     def text(self, suggested: Sequence[str]) -> str:
-        """Return the message, with the suggested shapes of the arguments in `lacking` if there are any."""
         have = "has" if len(self.lacking) == 1 else "have"
         pairs = zip(self.lacking, suggested, strict=False)
         given = " ".join(f"--input {name}={shape}" for name, shape in pairs)
@@ -53,7 +52,6 @@ class ShapesNeededError(InputError):
 
 
 def unwrapped(function: Any) -> Any:
-    """Return the Python function inside a `tf.function`; return any other object unchanged."""
     inner = getattr(function, "python_function", None)
     return inner if callable(inner) and not hasattr(function, "concrete_functions") else function
 
@@ -530,7 +528,6 @@ def _packed(tf: Any, like: Any, parts: Sequence[Any]) -> Any:
 
 
 def is_data(tf: Any, value: Any) -> bool:
-    """Return True for a tensor or array, False for a variable or another Python object."""
     if isinstance(value, (np.ndarray, np.generic)):
         return True
     return bool(tf.is_tensor(value)) and not isinstance(value, tf.Variable) and not hasattr(value, "assign")

@@ -125,17 +125,14 @@ class Channel:
 
     @staticmethod
     def _say_closed() -> None:
-        """Report on standard error that user code closed the worker's output."""
         with contextlib.suppress(OSError):
             os.write(STDERR, f"\n{CLOSED}\n".encode())
 
     @property
     def alone(self) -> bool:
-        """True if the process that reads the events has exited."""
         return self._spool is not None and self._spool.alone
 
     def reader_gone(self) -> None:
-        """Handle a closed connection: finish the current run if requested, otherwise exit at once."""
         with self._lock:
             self._go_on_alone()
 

@@ -55,7 +55,6 @@ class Gpus:
         )
 
     def among(self, count: int) -> "Gpus":
-        """Return the GPUs that exist on a machine with `count` GPUs and have not failed to open."""
         usable = [n for n in self.opened if n < count and n not in self.failed]
         return Gpus(tuple(usable), self.failed, self.why, count)
 

@@ -130,7 +130,6 @@ def _driver() -> str:
 
 
 def _why_no_gpu(build: Any) -> str:
-    """Return the most likely reason why no GPU is listed, without running any probes."""
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not build.get("is_cuda_build"):
         return "this TensorFlow was built without CUDA"

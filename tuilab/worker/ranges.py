@@ -92,7 +92,6 @@ Limit = Callable[[Any, Sequence[Optional[int]]], Optional[int]]
 
 
 def _rows(op: Any, shape: Sequence[int | None]) -> int | None:
-    """Return the number of rows in the table of a gather. shape: shape of the op's first input."""
     axis = constant(op.inputs[2]) if op.type == "GatherV2" else None
     first = int(axis.flat[0]) if axis is not None else 0
     return shape[first] if -len(shape) <= first < len(shape) else None
@@ -308,7 +307,6 @@ def _is_mask(op: Any) -> bool:
 
 
 def _splits(op: Any, given: Sequence[_Sources]) -> tuple[int, ...]:
-    """Return the indices of the op's inputs that are row splits."""
     if op.type == "RaggedTensorToTensor":
         kinds = [bytes(kind) for kind in op.get_attr("row_partition_types")]
         return tuple(3 + i for i, kind in enumerate(kinds) if kind == b"ROW_SPLITS")

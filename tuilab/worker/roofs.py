@@ -119,7 +119,6 @@ def _device(tf: Any, name: str, seconds: float, check: Check, memory_bytes: int)
 
 
 def _best(run: Callable[[], object], seconds: float, check: Check, least: int = 3) -> float:
-    """Call `run` for `seconds`, at least `least` times, and return the fastest call's time in seconds."""
     best, begun, tries = float("inf"), time.perf_counter(), 0
     while tries < least or time.perf_counter() - begun < seconds:
         check()
@@ -242,7 +241,6 @@ def _link(tf: Any, stopwatch: Stopwatch, name: str) -> LinkRoof:
 def _peaks(
     tf: Any, stopwatch: Stopwatch, name: str, dtypes: tuple[str, ...], seconds: float, check: Check
 ) -> dict[str, float]:
-    """Return the FLOP/s of the fastest matrix product, by dtype. Omits dtypes without a kernel."""
     found = {}
     for dtype in dtypes:
         try:

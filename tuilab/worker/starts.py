@@ -30,12 +30,10 @@ class Starts:
         self.copied_s: dict[str, float] = {}
 
     def after_round(self, stopwatch: Stopwatch) -> None:
-        """Time one block of the next mode; after the first round, time one block of each mode."""
         for _ in range(1 if self._calls else len(self._modes)):
             self.sample(next(self._next), stopwatch, CALLS)
 
     def sample(self, mode: Mode, stopwatch: Stopwatch, calls: int, blocks: int = 1) -> None:
-        """Time blocks of empty calls in this mode. Does nothing if the device does not support the mode."""
         if mode not in self._calls:
             self._calls[mode] = self._built(mode)
         with self._tf.device(f"/{self._device}"):

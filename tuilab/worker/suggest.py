@@ -50,7 +50,6 @@ Trace = Callable[[Mapping[str, Argument]], object]
 
 
 def candidates(names: Sequence[str], known: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield shapes for the arguments, equal shapes first. known: the shapes of the other arguments."""
     yield from ((shape,) * len(names) for shape in (*known, *ALIKE))
     if len(names) > 1:
         yield from itertools.product(MIXED, repeat=len(names))

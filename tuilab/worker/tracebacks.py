@@ -68,7 +68,6 @@ def _place(error: BaseException) -> str:
 
 
 def lacks_memory(tf: Any, error: BaseException) -> bool:
-    """Return True if an op, or a copy from the host, failed because a device had no memory left."""
     return isinstance(error, tf.errors.ResourceExhaustedError) or _NO_ROOM in text_of(error)
 
 

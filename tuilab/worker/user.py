@@ -185,7 +185,6 @@ def _instance(target: type, place: str) -> Any:
 
 
 def _call_case(b: Build, target: Any, found: Arguments, names: Collection[str]) -> Case:
-    """Return a case that calls the target on random tensors and with the parameters' values."""
     step = _clone(b, target) if _is_layer(target) else unwrapped(target)
     if own_values := {name: value for name, value in b.values.items() if name in names}:
         step = functools.partial(step, **own_values)
@@ -253,9 +252,6 @@ def versions(scenario: Scenario) -> dict[str, str]:
 
 
 def _imported_files() -> list[Path]:
-    """Return the files of imported modules that are part of neither Python, tuilab nor an installed
-    package.
-    """
     paths = {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, str(PACKAGE)}
     others = tuple(f"{path}{os.sep}" for path in paths)
     names = map(_file_of, list(sys.modules.values()))
@@ -404,7 +400,6 @@ RETURNED = "tensors, a callable, (callable, inputs), (callable, dataset) or a Ke
 
 
 def _is_step(tf: Any, value: Any) -> bool:
-    """Return True if a value that the user's function returned is a step to call, not a result."""
     return callable(value) and not is_data(tf, value) and not isinstance(value, tf.Variable)
 
 

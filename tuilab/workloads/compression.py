@@ -233,9 +233,6 @@ def _report(b: Build, bytes_in: int, bytes_out: int, largest: float, rms: float)
 
 
 def _report_loss(b: Build, values: Any, bits: int) -> None:
-    """Report the compression ratio, the ops without a GPU kernel, and the error of the decompressed first
-    blocks.
-    """
     if not b.observing:
         return
     import numpy as np
@@ -253,9 +250,6 @@ def _report_loss(b: Build, values: Any, bits: int) -> None:
 
 
 def _report_apis(b: Build) -> None:
-    """Report the kernel of tf.io.decode_compressed, whether other names from the articles exist, and a
-    constant's device.
-    """
     kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))
     b.fact("constant-device", place, f"without a requested device, tf.constant puts floats on the {place}")

@@ -28,7 +28,6 @@ DECLARATION = Declaration(
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of a call: transferring a batch, and preparing it on the host."""
     image = int(values["side"]) ** 2 * images.CHANNELS * 4
     batch = int(values["batch"]) * image
     fed = feed.fed(Work(inputs=batch, outputs=batch), values, arm)

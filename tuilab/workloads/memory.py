@@ -75,7 +75,6 @@ _limited: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return peak bytes: the host memory that one call of the CPU arm allocates."""
     return int(values["bytes"])
 
 

@@ -202,7 +202,6 @@ def windows(tf: Any) -> dict[str, Function | None]:
 
 
 def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
-    """Return the case of an STFT that requests no device and has its input on the host."""
     with b.tf.device(b.host):
         source = b.tf.convert_to_tensor(signal)
     function = b.compiled(transform)
@@ -210,7 +209,6 @@ def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
 
 
 def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
-    """Report the ops without a GPU kernel, and whether TensorFlow provides a filter function."""
     spec = b.tf.TensorSpec(shape, b.arm.dtype)
     kernels.report_host_only(b, "this transform", transform, spec)
     if not b.flag("pinned"):
@@ -222,7 +220,6 @@ def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
 
 
 def _report_windows(b: Build) -> None:
-    """Report which windows need an op without a GPU kernel, with and without padding at the end."""
     if not kernels.has_gpu_rows():
         return
     spec, lacking = b.tf.TensorSpec((1, 1_024), b.arm.dtype), []

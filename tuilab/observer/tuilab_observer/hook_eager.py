@@ -61,8 +61,6 @@ def see_reads() -> None:
 
 
 def timed(plain: Any) -> Any:
-    """Return a wrapper of `plain` that counts each call's time in the main thread's account."""
-
     def call(*arguments: Any, **more: Any) -> Any:
         account = state.account
         entered = account.enter()

@@ -79,7 +79,6 @@ class Sampler:
 
     @property
     def eager_s(self) -> float:
-        """Total seconds for which ops recently ran one by one."""
         return self._eager * self.account.pause
 
     def sample(self, late: bool = False) -> None:

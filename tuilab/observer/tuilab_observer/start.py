@@ -94,7 +94,6 @@ def ready(module: ModuleType) -> None:
 
 
 def at_exit(patience: float = 2.0) -> None:
-    """Send the last messages. patience: maximum seconds to wait."""
     last = state.here()
     if last is not None:
         last.end(patience)

@@ -41,7 +41,6 @@ class State:
         return one if one is not None and one.process.pid == os.getpid() else None
 
     def attend(self) -> Observer | None:
-        """Return the observer of this process. In a forked child, create it first."""
         one = self.here()
         if one is None and self._reborn:
             self._reborn = False

@@ -178,9 +178,6 @@ class Windows:
         return Own.now() if seen >= (FEW if self.process.settings.once else 5) else due
 
     def after(self) -> float:
-        """Return the time of the next window: later if windows have been expensive, infinity if only one
-        window is wanted.
-        """
         if self.process.settings.once:
             return float("inf")
         if self.process.settings.every:

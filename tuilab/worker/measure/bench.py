@@ -92,13 +92,11 @@ class Reporter:
         self._unpainted = False
 
     def say(self, *events: Event) -> None:
-        """Send the buffered events and then the given events, without delay."""
         for event in events:
             self._hold(event)
         self.flush()
 
     def round(self, event: Round) -> bool:
-        """Buffer a round, and flush if a report is due. Returns True if flushed."""
         self._hold(event)
         due = self.due
         if due:
@@ -173,7 +171,6 @@ class Bench:
 
     @property
     def short(self) -> bool:
-        """True for an additional process that only adds one observation."""
         return is_short(self.request)
 
     @property
@@ -213,7 +210,6 @@ class Bench:
         self.reporter.say(Progress(run=self.run, stage=stage, done=done, total=total, unit=unit, arm=arm))
 
     def flag(self, flags: Iterable[Caveat]) -> None:
-        """Report caveats. In a run with several processes, each caveat names its process."""
         request = self.request
         several = request.worker > 0 or (request.budget.workers > 1 and not request.budget.further_s)
         for flag in flags:

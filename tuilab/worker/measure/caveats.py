@@ -24,7 +24,6 @@ def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> C
 
 
 def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list[Caveat]:
-    """Return the caveats about an arm's figures at one size."""
     samples = cell.samples
     of_samples = [outliers(samples), levels(samples), drift(samples)]
     found = [*of_samples, _not_warm(cell), _precision(cell, budget)]
@@ -70,7 +69,6 @@ def of_gpus(bench: Bench) -> list[Caveat]:
 
 
 def kept_memory(bench: Bench) -> list[Caveat]:
-    """Return a caveat for each of the run's GPUs if TensorFlow keeps a large share of its memory reserved."""
     out: list[Caveat] = []
     sizes = {device.name: device.memory for device in bench.context.machine.gpus if device.memory}
     used = {arm.device for arm in bench.request.arms}

@@ -162,7 +162,6 @@ class Counted:
 
 
 def flop(parts: Iterable[Part]) -> dict[str, float]:
-    """Return the number of operations by dtype."""
     found: dict[str, float] = defaultdict(float)
     for part in parts:
         if part.flop:
@@ -171,9 +170,6 @@ def flop(parts: Iterable[Part]) -> dict[str, float]:
 
 
 def uncounted(parts: Iterable[Part]) -> tuple[str, ...]:
-    """Return the types of the ops whose arithmetic is not counted, most executed first, with the reason if
-    known.
-    """
     found: Counter[str] = Counter()
     for part in parts:
         if part.flop is None:
@@ -398,7 +394,6 @@ class _Body:
         return inner
 
     def _prefix(self, op: Any, graph: Any) -> str:
-        """Return the scopes around the op, unless the body's names already begin with them."""
         scope = op.name.rpartition("/")[0]
         around = (op.name + "/", scope + "/") if scope else (op.name + "/",)
         if not scope or any(node.name.startswith(around) for node in graph.get_operations()):
@@ -831,7 +826,6 @@ class Recorder:
 
 
 def loops_of(name: str, shapes: Sequence[Shape] = ()) -> dict[str, float]:
-    """Return how often each loop's body runs in a call of a runtime function (`Counted.loops`)."""
     graph = graph_of(name, shapes)
     if graph is None:
         return {}

@@ -203,12 +203,10 @@ class _Search:
         return self._found(max(large, int(most * KEPT)), "measured")
 
     def _telling(self, tried: Sequence[Tried]) -> int:
-        """Return the number of tried batches that used enough memory to fit the line."""
         base = tried[0].held
         return sum(each.peak - base >= TELLING * (self._limit - base) for each in tried)
 
     def _slow(self, batch: int, known: int) -> bool:
-        """Return True if a batch would take too long, or if its inputs would take too much host memory."""
         growth, left_s = batch / known, self._until - time.monotonic()
         needs = self._bench.workload.needs({**self._bench.values, self._batch.name: batch}, self._arm.variant)
         return (

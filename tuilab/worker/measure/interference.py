@@ -58,7 +58,6 @@ class Canary:
         return max(around), any(abs(song / usual - 1) > MOVED for song in around)
 
     def accept(self) -> None:
-        """Accept the round: add its sample to the samples that define the usual time."""
         self._usual.append(self._before)
 
     def _sing(self) -> float:
@@ -169,7 +168,6 @@ class HostWatch:
             self._close(index, WINDOW_S)
 
     def windows(self, index: int) -> tuple[HostWindow, ...]:
-        """Return the windows completed since the last call. index: index of the next round."""
         if self._songs:
             self._close(index - 1, SHORTEST_S / 2 if self._whole else SHORTEST_S)
         seen, self._seen = tuple(self._seen), []

@@ -38,7 +38,6 @@ def of_call(concrete: Any, arguments: Sequence[Any]) -> Counted:
     shown: list[str] = []
 
     def also(outputs: Sequence[Any]) -> list[Any]:
-        """Return the shapes that the graph leaves open, and the initial values of the loops."""
         graph = tf.compat.v1.get_default_graph()
         needed = ops_needed(graph, outputs)
         ran = [op for op in graph.get_operations() if op.name in needed]

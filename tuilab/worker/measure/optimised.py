@@ -38,7 +38,6 @@ class Optimised:
         return True
 
     def first(self, op: Any) -> Any:
-        """Return the first op that equals `op`; `op` itself if no earlier op equals it."""
         if stateful(op) or op.type in SOURCES:
             return op
         like = op.type, attributes(op), tuple(self._same.get(t.name, t.name) for t in op.inputs)
@@ -67,7 +66,6 @@ def attributes(op: Any) -> bytes:
 
 
 def ops_needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
-    """Return the names of the ops that these tensors and the graph's side effects depend on."""
     waiting = [t.op for t in outputs] + list(graph.control_outputs)
     seen: set[str] = set()
     while waiting:

@@ -72,7 +72,6 @@ def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
 
 
 def missing_device(machine: Machine, arm: Arm) -> str:
-    """Return why the arm's device is missing on this machine; "" if it is available."""
     names = [d.name for d in machine.devices]
     if arm.device in names:
         return ""
@@ -85,9 +84,6 @@ def missing_device(machine: Machine, arm: Arm) -> str:
 
 
 def mismatch(arm: Arm, observed: str, why: str = "") -> str:
-    """Return a description if a device other than the requested one computed; "" otherwise. why: the reason,
-    if known.
-    """
     if observed == arm.device:
         return ""
     if not observed:
@@ -136,7 +132,6 @@ _NO_KERNEL = re.compile(r"Detected unsupported operations .*? on XLA_\S+: (\w+) 
 
 
 def without_kernel(error: BaseException) -> str:
-    """Return why XLA cannot compile an arm with an unsupported op; "" for other errors."""
     match = _NO_KERNEL.search(text_of(error))
     return f"XLA cannot compile {match[1]}; eager and graph mode run it" if match else ""
 
@@ -256,7 +251,6 @@ def _without_strings(case: Case) -> None:
 
 
 def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
-    """If the GPU supports TF32, report whether a float32 measurement used it."""
     tf, device = bench.context.tf, cell.device
     capability = next((d.compute_capability for d in bench.context.machine.gpus if d.name == device), "")
     if not capability or float(capability.partition(".")[0]) < TF32_FROM[0]:

@@ -127,7 +127,6 @@ class RoundRobin:
         self._bench.canary.start()
 
     def finished(self, cell: TimedArm) -> bool:
-        """Return True if an arm has reached the budget's rounds and precision, or has used up its time."""
         if len(cell.samples) < self._budget.rounds:
             return False
         if 0 < self._budget.chase_s <= self._elapsed - self._free_s:

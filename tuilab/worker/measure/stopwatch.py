@@ -53,7 +53,6 @@ class Stopwatch:
 
     @property
     def block_s(self) -> float:
-        """Minimum seconds of a block: the given value, or 200 empty syncs if they take longer."""
         return max(self._block_s, SYNCS_PER_BLOCK * self.empty_s)
 
     def now(self) -> float:

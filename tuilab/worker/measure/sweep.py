@@ -241,10 +241,6 @@ def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], l
 def _fitting(
     bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float, memory: SizesMemory
 ) -> dict[str, ArmStatus]:
-    """Measure a point, unless smaller points suggest that it needs more than the free memory.
-
-    Returns the status of the arms that could not be measured, by arm id.
-    """
     size = math.prod(float(value) for value in point.values.values() if isinstance(value, (int, float)))
     if lacking := memory.lacking(size):
         return _none_runs(bench, point, arms, lacking)
@@ -272,9 +268,6 @@ def _measure(bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float) ->
 
 
 def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
-    """For each arm that ran at no point, report why: its failure, or else the last reason why it was
-    unavailable.
-    """
     for arm, trouble in worst.items():
         if not bench.ran(arm):
             bench.reporter.say(msgspec.structs.replace(trouble, point=None))

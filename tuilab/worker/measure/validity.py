@@ -207,9 +207,6 @@ class KerasLoop(Exception):
 
 
 def refusal(name: str) -> str:
-    """Explain why a function with this Keras loop cannot be measured as a graph, and which step to use
-    instead.
-    """
     return (
         f"model.{name} is a loop around its own graphs, which a graph cannot contain; to measure one "
         f"step as a graph, return `lambda: {INSTEAD[name]}`"
@@ -335,7 +332,6 @@ class OwnCode:
             yield tape, ran
 
     def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Found]:
-        """Return all caveats about these calls. ops: TensorFlow ops per call; None if unknown."""
         return [
             *self._computed(tf, ops, mode),
             *self._traced(),

@@ -138,7 +138,6 @@ def _traced(bench: Bench, timed: TimedArm) -> Counted:
 
 
 def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
-    """Return the event that reports the work. Sets `does` to what the arm's variant does, if declared."""
     does = next((v.does for v in bench.workload.declaration.variants if v.name == arm.variant), "")
     return WorkKnown(
         run=bench.run, arm=arm.id, point=point, work=msgspec.structs.replace(work, does=does or work.does)
@@ -208,7 +207,6 @@ MOST_ROWS = 500
 
 
 def _each(parts: Sequence[Part]) -> tuple[Kernels, ...]:
-    """Return the parts that launch a kernel, with equal parts merged into one row."""
     found: dict[tuple[str, float, float], float] = defaultdict(float)
     for part in parts:
         if part.kernel and part.runs:

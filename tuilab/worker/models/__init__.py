@@ -103,7 +103,6 @@ def _open(path: Path, signature: str, opening: Opening) -> Workload:
 
 
 def _version(path: Path) -> tuple[int, ...]:
-    """Return modification times and sizes, which change when the model's files change."""
     files = [path, path / "saved_model.pb", path / "variables" / "variables.index"]
     found = [file.stat() for file in files if file.exists()]
     return tuple(number for one in found for number in (one.st_mtime_ns, one.st_size))

@@ -161,7 +161,6 @@ class Examined:
         return {_node_of(each.tensor_info.name) for each in files if _is_plain(each.filename)}
 
     def _reads_asset(self, function: str, node: Any, assets: set[str]) -> bool:
-        """Return True if the node fills a table from one of the model's assets."""
         if any(not _is_plain(each.filename) for each in self._graph.asset_file_def):
             return False
         source = _inputs(node)[1] if len(_inputs(node)) > 1 else ""

@@ -30,7 +30,6 @@ _RANGE = re.compile(r"(?:is not in|outside the valid range of|is out of range) \
 
 
 def axis_name(rank: int, axis: int) -> str:
-    """Return the name of the parameter that sets an unknown dimension of an input with `rank` dimensions."""
     if axis == 0:
         return BATCH
     names = _AXES.get(rank, ())
@@ -70,7 +69,6 @@ def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, 
 
 
 def limit_of(error: Exception) -> int:
-    """Return the exclusive upper limit of integers from an op's error message; 0 if the message has none."""
     match = _RANGE.search(str(error))
     return max(1, int(match[1])) if match else 0
 
@@ -128,7 +126,6 @@ class Made:
         return self._np.concatenate([[0], ends, [count]]).astype(self._tf.as_dtype(dtype).as_numpy_dtype)
 
     def between(self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
-        """Return uniform random numbers between low and high, by default between 0 and 1."""
         np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
         if dtype in ("string", "bool"):
             return self.array(dtype, shape)
@@ -225,9 +222,6 @@ class Given:
         return {name: base for name, base in pairs.items() if base and of.count(base) == 1}
 
     def _is_whole(self) -> bool:
-        """Return True if the arrays cannot be split into batches, because rows are ragged or lengths
-        differ.
-        """
         lengths = {
             len(array)
             for (_, _, shape), array in zip(self.specs, self._data or (), strict=True)
@@ -243,9 +237,6 @@ class Given:
         return tuple(sorted(names, key=lambda name: name != BATCH))
 
     def _axis(self, name: str, rank: int, axis: int) -> str:
-        """Return the parameter that sets this unknown dimension of an input; `values` for the first dimension
-        of ragged values.
-        """
         return VALUES if axis == 0 and name in self._values.values() else axis_name(rank, axis)
 
     def _shaped(self, name: str, shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
@@ -351,9 +342,6 @@ class Given:
         return True
 
     def _lower(self, limit: int) -> bool:
-        """Lower the limit of integers after an error. Starts with inputs whose range the graph does not
-        show.
-        """
         integers = [name for name, dtype, _ in self.specs if dtype.startswith(("int", "uint"))]
         for names in ([n for n in integers if n not in self._known], integers):
             before = dict(self._hints)

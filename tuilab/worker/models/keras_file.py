@@ -257,7 +257,6 @@ def packed(tf: Any, model: Any, inputs: Any) -> Any:
 
 
 def inputs_of(tf: Any, model: Any) -> tuple[list[Spec], dict[str, Any]]:
-    """Return the inputs of a Keras model, and the value ranges that its layers imply."""
     specs: list[Spec] = []
     hints = _hints(model)
     for index, each in enumerate(model.inputs):
@@ -394,7 +393,6 @@ def _adapted(model: Any) -> Iterator[Any]:
 
 
 def _sparse(model: Any) -> tuple[str, ...]:
-    """Return a note for each sparse input, which is measured with dense numbers."""
     names = [_input_name(each, i) for i, each in enumerate(model.inputs) if getattr(each, "sparse", False)]
     return tuple(f"{name} may be sparse; it is measured with dense numbers." for name in names)
 
@@ -442,7 +440,6 @@ def saved_by_keras_2(path: Path) -> str:
 
 
 def _hints(model: Any) -> dict[str, Any]:
-    """Return the maximum value of each input that a layer rescales to at most 1."""
     hints: dict[str, Any] = {}
     for operation in getattr(model, "operations", None) or model.layers:
         scale = getattr(operation, "scale", None)

@@ -74,9 +74,6 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         return repeat(tf, lambda: held.signatures[of](**named), manifest.steps if manifest is not None else 1)
 
     def graph_for(arrays: Sequence[Any]) -> str:
-        """Return the captured program's graph if it fits the inputs' shapes, else the graph for any batch
-        size.
-        """
         if as_called is None:
             return chosen
         own = as_called.structured_input_signature[1]
@@ -166,7 +163,6 @@ def _chosen(root: Any, signature: str, name: str) -> str:
 
 
 def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
-    """Return a note on the other signatures and how to measure one of them."""
     if not others:
         return ()
     shown = ", ".join(sanitize_line(each, 100) for each in others[:10])
@@ -178,7 +174,6 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_keras_2(folder: Path) -> tuple[str, ...]:
-    """Return a note on what cannot be measured in a SavedModel from Keras 2."""
     if not (version := saved_by_keras_2(folder)):
         return ()
     return (
@@ -188,7 +183,6 @@ def _of_keras_2(folder: Path) -> tuple[str, ...]:
 
 
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
-    """Return a note that only the captured batch size runs the program's own graph."""
     return (
         f"A batch of {manifest.batch:,} runs the program's own graph; other batch sizes run a general graph, "
         "which may be slower.",

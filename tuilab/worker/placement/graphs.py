@@ -164,7 +164,6 @@ def _stands_for(node: Any, before: Any) -> tuple[str, ...]:
 
 
 def copies(graph: Any, sizes: Sizes) -> Iterator[GraphCopy]:
-    """Yield each copy once, as a matched send and receive."""
     receives = {_edge(node): node for p in graph.partition_graphs for node in p.node if node.op in RECEIVES}
     for partition in graph.partition_graphs:
         constants = {node.name: node for node in partition.node if node.op == "Const"}
@@ -226,7 +225,6 @@ def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
 
 
 def _constants(written: Mapping[str, Written]) -> set[str]:
-    """Return the nodes whose value depends on constants and shapes only."""
     known: dict[str, bool] = {}
 
     def constant(name: str, depth: int = 0) -> bool:

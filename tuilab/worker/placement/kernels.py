@@ -28,7 +28,6 @@ class Kernel:
     priority: int = 0
 
     def takes(self, types: Types) -> bool:
-        """Return True if the kernel serves a node with these types. Ignores types that are not given."""
         return all(types[name] in allowed for name, allowed in self.types.items() if name in types)
 
 
@@ -99,10 +98,6 @@ class OpKernels:
         return filled
 
     def on_gpu(self, types: Types) -> Kernel | None:
-        """Return the kernel that a GPU would run for these types, or None.
-
-        Prefers a GPU kernel over a DEFAULT kernel.
-        """
         for device in ("GPU", "DEFAULT"):
             fitting = [k for k in self.kernels if k.device == device and k.takes(types)]
             if fitting:

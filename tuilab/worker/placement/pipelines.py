@@ -15,7 +15,6 @@ Body = Mapping[str, Any]
 
 
 def functions(dataset: Any) -> Iterator[str]:
-    """Yield the names of all functions that a dataset runs, starting with those of its input datasets."""
     for source in dataset._inputs():
         yield from functions(source)
     for wrapped in dataset._functions():

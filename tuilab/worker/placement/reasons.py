@@ -176,7 +176,6 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
 
 
 def _followed_resource(kernels: OpKernels) -> str:
-    """Return `iterator` or `queue` if the op returns elements of such a resource."""
     if not kernels.inputs or kernels.inputs[0].dtype != "resource":
         return ""
     words = {"iterator": kernels.op.startswith("IteratorGet"), "queue": kernels.op.startswith("Queue")}

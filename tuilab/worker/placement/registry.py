@@ -35,12 +35,10 @@ def look_up(op: str) -> OpKernels | None:
 
 
 def known(op: str) -> OpKernels:
-    """Return the op's kernels; empty for an unregistered op."""
     return look_up(op) or OpKernels(op)
 
 
 def dtype_name(value: Any) -> str:
-    """Return the name of a dtype: `1` or `tf.float32` → `float32`."""
     from tensorflow.python.framework import dtypes
 
     return str(dtypes.as_dtype(value).base_dtype.name)

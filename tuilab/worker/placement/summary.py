@@ -110,14 +110,10 @@ def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
 
 
 def merge_forecasts(rows: Sequence[ForecastRow]) -> tuple[ForecastRow, ...]:
-    """Merge forecasts of the same op and outcome, and add their counts. Ops that stay on the CPU come
-    first.
-    """
     return _joined(rows, lambda a, b: a + b)
 
 
 def united(arms: Sequence[Sequence[ForecastRow]]) -> tuple[ForecastRow, ...]:
-    """Merge the forecasts of several arms. Each row gets its highest count in any arm."""
     return _joined([row for rows in arms for row in rows], max)
 
 

@@ -239,7 +239,6 @@ class _Recorder:
         return True
 
     def _graphs(self) -> list[Any]:
-        """Return the graphs created since the last op."""
         metadata = self._ctx.export_run_metadata()
         return [
             g
@@ -267,9 +266,6 @@ def _may_go_to_host(tensor: Any, device: str) -> bool:
 
 
 def ran_on(inputs: Sequence[Tensor], outputs: Sequence[Tensor], scope: str) -> str:
-    """Return the device of an eager op: that of its first output, or else of its resource, or else its
-    scope.
-    """
     if outputs:
         return outputs[0].device
     return next((t.device for t in inputs if t.dtype == "resource"), scope or "CPU:0")

@@ -55,7 +55,6 @@ class Noise:
         return statistics.median(known) if known else None
 
     def detection_rate(self, difference: float) -> float | None:
-        """Return the share (0 to 1) of these runs that detect `difference` if it is added to one side."""
         if not self.runs:
             return None
         made = [({i: s * (1 + difference) for i, s in a.items()}, b) for a, b in self.runs]
@@ -71,7 +70,6 @@ class Noise:
 
 
 def noise_of(context: Context, runs: int) -> Noise:
-    """Compare a TensorFlow call with itself in `runs` runs of twenty rounds; return the noise."""
     own, call, calls, call_s = _prepare(context)
     begun, noise = own.stopwatch.now(), Noise()
     for _ in range(runs):

@@ -110,8 +110,6 @@ def _quiet() -> bool:
 
 
 def drawing(iterators: Sequence[Any]) -> Callable[[], None]:
-    """Return a function that draws one element from each iterator, except from exhausted ones."""
-
     def draw() -> None:
         for each in iterators:
             next(each, None)

@@ -192,7 +192,6 @@ class Feed:
     def running(
         self, inner: AbstractContextManager[Any], call: Callable[[], object]
     ) -> AbstractContextManager[Any]:
-        """Keep the pipeline running for a block. A serial pipeline is idle between calls."""
         return inner if self.serial else self.drain.running(inner, call)
 
     @property
@@ -320,7 +319,6 @@ def scaled(tf: Any, images: Any) -> Any:
 
 
 def augmented_image(tf: Any, kind: str, image: Any) -> Any:
-    """Return a float32 image of shape (side, side, 3), augmented as in the articles."""
     if kind == NONE:
         return image
     image = tf.image.random_brightness(image, max_delta=BRIGHTNESS)

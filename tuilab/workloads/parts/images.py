@@ -65,7 +65,6 @@ _files: dict[Shape, tuple[str, int]] = {}
 
 
 def random_batch(b: Build) -> tuple[Any, Any]:
-    """Return a batch of random images and labels as host arrays, with the same values in each call."""
     import numpy as np
 
     rng = np.random.default_rng(0)
