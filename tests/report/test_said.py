@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.made import GRAPH, account, machine, profile
+from tests.report.drawn import drawn
 from tests.report.test_reports import run
 from tuilab.analysis.machines import PresetRows, Row
 from tuilab.analysis.summary import summarise
@@ -24,6 +25,7 @@ from tuilab.report.machines import machines_text
 from tuilab.report.profiled import profile_text
 from tuilab.report.program import compared, gained, page_text
 from tuilab.report.roofs import roofs_text
+from tuilab.report.rows import layer_rows, layers_in, roof_lines, roof_rows
 from tuilab.report.svg import svg
 from tuilab.report.sweep import _compared, in_powers_of_two
 from tuilab.report.text import table
@@ -100,11 +102,20 @@ def test_the_notes_of_roofs_are_lines_below_a_narrow_table():
     rows = printed[head : head + 3]
     assert max(map(len, rows)) <= 120 and not any("which" in row or "Svd" in row for row in rows), rows
     assert printed[head + 3 : head + 5] == [
-        "The arithmetic of Svd, TopKV2, Fft and 2 more is not counted: ≥ marks a lower limit, and ≈ a share "
-        "that may be too low or too high.",
+        "The arithmetic of Svd, TopKV2, Fft and 2 more is not counted: ≥ marks a lower limit.",
         "The roof 2.16 GB/s cache (1.10 MB), which CPU graph reached, is above the measured roof.",
     ]
     assert "The roof " not in table(summarise(state), details=False), "its table has no column of roofs"
+
+
+def test_a_note_explains_only_signs_that_stand_in_a_table():
+    for seed in range(300):
+        result = summarise(drawn(seed))
+        notes = " ".join(roof_lines(result))
+        cells = [cell[:1] for row in (*roof_rows(result), *layer_rows(layers_in(result))) for cell in row]
+        for sign in "≥≤≈":
+            assert sign not in notes or sign in cells, (seed, notes)
+        assert "≤" not in cells or "≤" in notes, (seed, notes)
 
 
 def test_the_roofs_of_a_machine_are_printed():

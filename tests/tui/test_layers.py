@@ -71,7 +71,7 @@ async def test_a_small_screen_shows_most_arms_and_the_cursor_brings_in_the_rest(
             return {label for label in labels if f" {label} " in view}
 
         seen = rows()
-        assert len(labels) == 9 and len(seen) >= 6 and f"arms 1–{len(seen)} of 9" in text(app), seen
+        assert len(labels) == 9 and len(seen) >= 6 and f"rows 1–{len(seen)} of 9" in text(app), seen
         await press(pilot, app, ["down"] * (len(labels) - 1))
         assert rows() | seen == set(labels) and rows() != seen
         assert app.screen.query_one(LayerTable).size.height >= 3

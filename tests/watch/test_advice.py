@@ -139,6 +139,7 @@ def test_xla_is_advised_only_if_the_programs_steps_repay_its_compilation(ops: in
     of.windows.append((Window(start=2.0, end=2.4, steps=20, step=0), seen))
     found = {each.code: each for each in findings(Case(of, {}, Beside()))}
     pays, gross = ops == 200, 0.8 * of.stepping_s
+    assert all(f"{ops:,} ops in the graph of a step" in each.message for each in found.values()), found
     if device == "CPU":
         assert ("xla-off" in found) is pays
     else:

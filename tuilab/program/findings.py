@@ -717,7 +717,7 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
     if of.steps is of.loops and of.stacks.total() < LOOPING * seen:
         return
     whole, interval = _overhead(case)
-    text, advice = f"{plural(ops, 'op')} a step", "eager-step"
+    text, advice = f"{plural(ops, 'op')} in a step", "eager-step"
     if isinstance(of.step, int):
         name = of.functions[of.step].name.rpartition(".")[2]
         text += f" run eagerly in addition to {name}: starting them takes {percent(share)} of the step"
@@ -1033,7 +1033,8 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     each = (
         f" of {seconds(spent * step / n, spent * step / n / 20)} each" if spent and profiled >= n / 2 else ""
     )
-    small = f"{plural(round(n), 'op')} a step{each}"
+    # A profile counts each pass of a loop and omits cheap ops that ran often; the graph has each op once.
+    small = f"{plural(round(n), 'op')} {'ran in a step' if profiled >= n else 'in the graph of a step'}{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
     # XLA must save more time over all steps than compiling takes.
     compile_s = sum(of.sizes[key].values()) * COMPILED_OP_S
@@ -1048,7 +1049,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
             case,
             "launch-bound",
             case.step_at(),
-            f"{small}: {percent(started)} of a step is spent launching them{once}",
+            f"{small}: {percent(started)} of the step is spent launching them{once}",
             started,
             advice="launch-bound" if pays else "launch-bound, few steps",
             interval=interval,

@@ -194,20 +194,22 @@ def roof_lines(result: RunResult, details: bool = True) -> list[str]:
     an arm has exceeded.
     """
     roofs = [arm.roof for arm in result.arms if arm.roof is not None]
+    layers = [layer_row(layer) for layer in layers_in(result)]
+    signs = {cell[:1] for row in (*roof_rows(result), *layers) for cell in row} & {"≥", "≤", "≈"}
     lines = []
-    if names := list(dict.fromkeys(name for roof in roofs for name in roof.uncounted)):
+    names = list(dict.fromkeys(name for roof in roofs for name in roof.uncounted))
+    meanings = {"≥": "≥ marks a lower limit", "≈": "≈ marks a share that may be too low or too high"}
+    if names and (marks := [words for sign, words in meanings.items() if sign in signs]):
         more = [f"{len(names) - MOST_OPS:,} more"] if len(names) > MOST_OPS else []
-        lines.append(
-            f"The arithmetic of {listed([*names[:MOST_OPS], *more])} is not counted: ≥ marks a lower limit, "
-            "and ≈ a share that may be too low or too high."
-        )
+        named = listed([*names[:MOST_OPS], *more])
+        lines.append(f"The arithmetic of {named} is not counted: {', and '.join(marks)}.")
     raised = dict.fromkeys(roof.roof for roof in roofs if details and ", which " in roof.roof)
     lines += [f"The roof {words}, is above the measured roof." for words in raised]
-    if any(roof.busy and (roof.share is not None or roof.roof) for roof in roofs):
+    if upper := [sign for sign in ("≤", "≈") if sign in signs]:
         lines.append(
-            "≤: other processes used this machine while its hardware limits (roofs) were measured, so the "
-            "roofs may be too low. A run on the quiet machine measures them again, as does "
-            "`tuilab machine --again`."
+            f"{' and '.join(upper)}: other processes used this machine while its hardware limits (roofs) "
+            "were measured, so the roofs may be too low. A run on the quiet machine measures them again, as "
+            "does `tuilab machine --again`."
         )
     return lines
 

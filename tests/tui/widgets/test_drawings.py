@@ -403,4 +403,5 @@ async def test_the_numbers_list_every_arm_with_interval_and_doubts():
         assert "× CPU graph" in text[2] and "478 µs" in text[2] and "[472 485]" in text[2]
         assert "unavailable" in text[4] and "⚑ 1" in text[1]
         await press(pilot, "down down down")
+        assert " 4 of 6 rows " in rows(widget)[-1], "a row can stand for several arms"
         assert "no GPU is visible" in rows(widget)[-1]

@@ -714,7 +714,7 @@ def ops_table() -> Table[OpRow]:
             sparse=True,
         ),
     ]
-    return Table(columns, noun="op", detail=lambda row: row.reason)
+    return Table(columns, noun="row", detail=lambda row: row.reason)
 
 
 def functions_table() -> Table[FunctionRow]:

@@ -98,4 +98,4 @@ def ops_table() -> Table[OpTime]:
         Column("device", lambda op: op.device, drop=1),
         Column("name", lambda op: op.name, flex=True, most=60, style=lambda _: MUTED),
     ]
-    return Table(columns, noun="op", empty="")
+    return Table(columns, noun="row", empty="")

@@ -44,7 +44,7 @@ lists the caveats of the row under the cursor.
                    style=lambda arm: WARN if _moved(arm) else MUTED),
             Column("caveats", lambda arm: f"⚑ {len(arm.flags)}" if arm.flags else "", style=lambda _: WARN),
         ]  # fmt: skip
-        super().__init__(columns, detail=_detail, noun="arm", empty=empty)
+        super().__init__(columns, detail=_detail, noun="row", empty=empty)
 
     def update_arms(self, arms: Sequence[ArmResult], marks: Mapping[str, Mark]) -> None:
         if list(arms) == list(self.rows) and marks == self._marks:

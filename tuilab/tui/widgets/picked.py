@@ -71,11 +71,11 @@ class Picking(LineWidget, can_focus=True):
         return (out + [()] * height)[:height]
 
     def part_shown(self, rows: int, height: int) -> str:
-        """Return a note such as `arms 1–6 of 12` on the rows that `arranged` last returned; "" if all rows
+        """Return a note such as `rows 1–6 of 12` on the rows that `arranged` last returned; "" if all rows
         fit.
         """
         last = self._top + max(1, height)
-        return f"arms {self._top + 1}–{last} of {rows}" if rows > height else ""
+        return f"rows {self._top + 1}–{last} of {rows}" if rows > height else ""
 
     def action_move(self, rows: int) -> None:
         place = min(len(self._arms) - 1, max(0, self._cursor + rows))
