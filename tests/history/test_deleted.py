@@ -79,3 +79,22 @@ def test_a_full_id_is_found_though_another_begins_with_it(data, tmp_path):
     assert (done.returncode, done.stderr) == (0, "2 runs imported\n")
     assert here("export", RUN, "--format", "csv").returncode == 0
     assert here("history", "delete", RUN[:9]).returncode == 2, "two runs begin with this id"
+
+
+def test_a_deleted_run_is_restored_by_the_start_of_its_id(data):
+    store = Store.open()
+    for run in ("b" * 32, "b" * 31 + "c", OTHER):
+        events = regular_run(run, 20)
+        store.replace(events[0], [e.encode(event).rstrip() for event in events])
+        store.conclude(run, "ok", "")
+    for run in ("b" * 32, "b" * 31 + "c"):
+        store.delete(run)
+    store.close()
+    ambiguous = here("history", "undelete", "bbbbbbbb")
+    assert (ambiguous.returncode, ambiguous.stdout) == (2, "")
+    assert "exactly one id of a deleted run" in ambiguous.stderr
+    restored = here("history", "undelete", "aaaaaaaa")
+    assert (restored.returncode, restored.stdout) == (0, RUN + "\n"), (
+        "a run that was not deleted does not match"
+    )
+    assert here("history", "undelete", "aaaaaaaa").returncode == 2

@@ -185,23 +185,29 @@ def compare_(a: str, b: str, as_json: bool) -> None:
 @history.command()
 @click.argument("run", shell_complete=completion.runs)
 def delete(run: str) -> None:
-    """Delete RUN. For a week, `tuilab history undelete` can restore it, given its whole id or `last`."""
-    if len(run) < SHORTEST_ID:
-        raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
+    """Delete RUN. For a week, `tuilab history undelete` can restore it."""
+    check_length(run)
     with open_history() as kept:
         line = kept.find(run)
         kept.delete([line.run])
     click.echo(f"deleted; to undo: tuilab history undelete {line.run}", err=True)
 
 
+def check_length(run: str) -> None:
+    """Raise InputError if so short a start of an id may name a run by mistake."""
+    if len(run) < SHORTEST_ID:
+        raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
+
+
 @history.command()
 @click.argument("run", shell_complete=completion.runs)
 def undelete(run: str) -> None:
-    """Restore a deleted RUN by its whole id. `last` undoes the last deletion, or a whole prune."""
+    """Restore the deleted RUN. `last` undoes the last deletion, or a whole prune."""
+    check_length(run)
     with open_history() as kept:
         runs = kept.undelete(run)
     if not runs:
-        raise InputError("run", run, "the full id of a deleted run, or last")
+        raise InputError("run", run, "a deleted run; none is left to restore")
     for name in runs:
         click.echo(name)
 

@@ -340,11 +340,15 @@ class Runs:
                 found[run] = (*found.get(run, ()), tag)
         return found
 
-    def find(self, start: str) -> RunLine:
-        """Return the run whose id is, or starts with, this text. Raises KeyError if none or several match."""
+    def find(self, start: str, *, deleted: bool = False) -> RunLine:
+        """Return the run whose id is, or starts with, this text. Raises KeyError if none or several match.
+
+        deleted: whether to look among the deleted runs, instead of the others.
+        """
         if not start:
             raise KeyError(start)
-        query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL AND run LIKE ? ESCAPE '\\'"
+        which = "deleted_at IS NOT NULL" if deleted else "deleted_at IS NULL"
+        query = f"SELECT {COLUMNS} FROM runs WHERE {which} AND run LIKE ? ESCAPE '\\'"
         rows = self.connection.execute(
             f"{query} ORDER BY run != ? LIMIT 2", (escaped(start) + "%", start)
         ).fetchall()

@@ -131,15 +131,18 @@ class History:
         """
         return browse.page(self.store, search, titles=titles, limit=limit)
 
-    def find(self, start: str) -> RunLine:
-        """Return the run whose id starts with `start`; `last` means the newest run. Raises InputError."""
-        if start == "last" and (line := self.store.last()):
+    def find(self, start: str, *, deleted: bool = False) -> RunLine:
+        """Return the run whose id starts with `start`; `last` means the newest run. Raises InputError.
+
+        deleted: whether to look among the deleted runs, instead of the others.
+        """
+        if start == "last" and not deleted and (line := self.store.last()):
             return line
         try:
-            return self.store.find(start)
+            return self.store.find(start, deleted=deleted)
         except KeyError:
-            expected = "the beginning of exactly one id from `tuilab history`, or last"
-            raise InputError("run", start, expected) from None
+            of = "id of a deleted run" if deleted else "id from `tuilab history`"
+            raise InputError("run", start, f"the beginning of exactly one {of}, or last") from None
 
     def state(self, start: str) -> RunState:
         """Return the state of the run whose id starts with `start`. Raises InputError."""
@@ -181,10 +184,13 @@ class History:
         self.store.soft_delete(runs, asked=True)
 
     def undelete(self, run: str = "last") -> list[str]:
-        """Restore a deleted run, or for `last` all runs of the last deletion. Returns the ids of the restored
-        runs.
+        """Restore the deleted run whose id starts with `run`, or for `last` the runs of the last deletion;
+        return the restored runs. Raises InputError.
         """
-        return self.store.undo_delete() if run == "last" else [run] * self.store.undelete(run)
+        if run == "last":
+            return self.store.undo_delete()
+        found = self.find(run, deleted=True).run
+        return [found] * self.store.undelete(found)
 
     def prunable(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
         """Return the runs to delete: all runs older than `days`, and then the oldest runs until the rest
