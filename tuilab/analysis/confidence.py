@@ -64,7 +64,14 @@ def confidence(state: RunState) -> Confidence:
         wanted=wanted,
         precise=precise,
         reasons=reasons,
-        badge=_badge(first, wanted, precise, reasons, len(halves) - len(known))
+        # The tables show the intervals over processes, so an imprecise run's badge has the widest of them.
+        badge=_badge(
+            reached if precise or first is None or reached is None else max(first, reached),
+            wanted,
+            precise,
+            reasons,
+            len(halves) - len(known),
+        )
         if arms and not state.running
         else "",
         of=describe_coverage(state) if known else "",

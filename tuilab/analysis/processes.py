@@ -49,7 +49,7 @@ def estimate_of(cell: ArmSamples) -> Estimate | None:
     even the full range would not achieve 95%, so a t interval on their logs is used. With two processes that
     differ, the interval spans the intervals of both, but a third process may be outside it.
     """
-    whole, medians = estimate(cell.samples), _medians(cell)
+    whole, medians = estimate(cell.samples), process_medians(cell)
     if whole is None or len(medians) < 2:
         return whole
     if len(medians) < ENOUGH:
@@ -214,7 +214,7 @@ def _estimates(cell: ArmSamples) -> list[Estimate]:
     return once(cell, "processes", found)
 
 
-def _medians(cell: ArmSamples) -> list[Location]:
+def process_medians(cell: ArmSamples) -> list[Location]:
     """Return the log of the median of each process with at least `SHORTEST` samples, even if the median has
     no interval.
     """

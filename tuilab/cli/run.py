@@ -121,8 +121,9 @@ def _more_precise(state: RunState, result: RunResult) -> None:
     reached = result.confidence.half_width if result.confidence else None
     more = further(state, reached, state.budget) if state.budget else None
     if more is not None and state.machine is not None:
-        rest = describe_rest(more, reached, state.machine)
-        tell(f"To continue this run, enter `tuilab resume {result.run[:8]}` ({rest})")
+        tell(
+            describe_rest(state, more, state.machine, f"`tuilab resume {result.run[:8]}` continues this run")
+        )
 
 
 def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:

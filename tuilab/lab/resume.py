@@ -9,6 +9,7 @@ import msgspec
 
 from tuilab.analysis.confidence import confidence
 from tuilab.analysis.environments import environments
+from tuilab.analysis.forecast import forecast, obstacle
 from tuilab.analysis.reading import can_run, missing
 from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.words import percent
@@ -138,18 +139,30 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
 
 
 def describe_rest(
-    request: Measure, half_width: float | None, machine: Machine, import_s: float = IMPORT_S
+    state: RunState,
+    request: Measure,
+    machine: Machine,
+    act: str,
+    import_s: float = IMPORT_S,
+    brief: bool = False,
 ) -> str:
-    """Describe the precision and the cost of continuing a run, such as `± 2% in about 40 s`.
+    """Describe the precision that continuing a finished run would achieve, and its cost, as in
+    `{run} continues: about ± 10% in about 18 s`; no figures if more rounds would not narrow the intervals.
 
-    half_width: half of the run's widest interval, relative to its median. If the request adds too few
-    processes for the target precision, the text gives the expected precision, such as `about ± 10%`.
+    act: what the reader does to continue. brief: whether to omit the reason for a missing figure.
     """
-    how_long = rough(further_s(request, machine, import_s))
-    reached = (half_width or 0.0) * math.sqrt(request.worker / request.budget.workers)
-    short_of = reached > request.budget.precision
-    precision = f"about ± {percent(reached)}" if short_of else f"± {percent(request.budget.precision)}"
-    return f"{precision} in about {how_long}"
+    reached, wanted = forecast(state, request.budget.workers), request.budget.precision
+    if reached is None:
+        now = confidence(state).half_width
+        present = f"± {percent(now)}" if now is not None else "the interval"
+        cause, remedy = obstacle(state)
+        return remedy if brief else f"more rounds will not narrow {present} {cause}; {remedy}"
+    precision = (
+        f"about ± {percent(reached)}"
+        if percent(reached) != percent(wanted) and reached > wanted
+        else f"± {percent(wanted)}"
+    )
+    return f"{act}: {precision} in about {rough(further_s(request, machine, import_s))}"
 
 
 def check_code(state: RunState) -> None:

@@ -173,7 +173,7 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
     if lab_state.guessing and not now.stop:
         return ("guess, or {demo.next} measures",)
     if lab_state.replay:
-        if more := describe_continuation(lab_state):
+        if more := describe_continuation(lab_state, brief=True):
             return (more,)
         if lab_state.replay_is_here and state.sweep is not None:
             return ("{sweep} repeats the sweep on this machine",)
@@ -195,7 +195,7 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
         if result is not None and result.confidence is not None and not result.confidence.precise:
             again = "{run}" if state.sweep is None else "{sweep}"
             steps[-1] = f"{{budget}}, then {again} measures longer"
-    if more := describe_continuation(lab_state):
+    if more := describe_continuation(lab_state, brief=True):
         steps = [more]
     if state.sweep is not None:
         steps.append("{sweep.measure} on the curve ({view-sweep}) measures a size")
@@ -207,7 +207,7 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
     return steps[:2]
 
 
-def describe_continuation(lab_state: LabState) -> str:
+def describe_continuation(lab_state: LabState, brief: bool = False) -> str:
     """Describe what continuing the run would achieve:
 
     `{run} continues: ± 2% in about 1 min`, or the rest of a stopped run; else "".
@@ -224,9 +224,7 @@ def describe_continuation(lab_state: LabState) -> str:
         left = [f"the {plural(len(more.points) - rough, 'size')} left"] if rough < len(more.points) else []
         left += [f"{rough} imprecise {'size' if rough == 1 else 'sizes'}"] if rough else []
         return f"{{run}} measures {' and '.join(left)}"
-    result = lab_state.result()
-    reached = result.confidence.half_width if result is not None and result.confidence is not None else None
-    return f"{{run}} continues: {describe_rest(more, reached, machine, lab_state.import_s)}"
+    return describe_rest(lab_state.shown, more, machine, "{run} continues", lab_state.import_s, brief)
 
 
 def _next(lab_state: LabState, newcomer: bool) -> str:

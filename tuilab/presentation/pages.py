@@ -45,7 +45,9 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
         more = [reason for reason in sure.reasons if reason not in sure.badge]
         doubtful = f"⚠ {', '.join([sure.badge, *more])}"
         words = [doubtful if sure.badge else reached, interval_line(result)]
-        words.append(f"{further}." if (further := describe_continuation(lab_state)) else "")
+        words.append(
+            f"{further[:1].upper()}{further[1:]}." if (further := describe_continuation(lab_state)) else ""
+        )
         out += section("Certainty", filter(None, words))
     rows = arm_rows(result)
     if all(arm.device in (None, arm.requested_device) for arm in result.arms):
