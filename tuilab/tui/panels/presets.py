@@ -208,7 +208,7 @@ class PresetsPanel(Vertical):
         yield about
 
     async def action_filter(self) -> None:
-        """Focus the filter line. The line is created on first use."""
+        """Focus the text field that filters the list. It is created on first use."""
         from tuilab.tui.widgets.line_input import LineInput
 
         self.presets.reveal()

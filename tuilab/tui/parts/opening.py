@@ -33,7 +33,7 @@ a preset or a recording. Type its path below, then press enter."""
 
 
 def path_question(begun: str = "") -> "MenuScreen":
-    """Return a page on which the user types a path. begun: initial text of the line."""
+    """Return a page on which the user types a path. begun: initial text of the field."""
     from tuilab.tui.screens.menu import MenuScreen, Paths
 
     recent = [Offer(path, from_here(path)) for path in reopened()]

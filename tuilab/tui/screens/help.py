@@ -77,7 +77,7 @@ class HelpScreen(Modal[None]):
         self.query_one(VerticalScroll).focus()
 
     def action_search(self) -> None:
-        """Show a line for search words. Only blocks that contain all words remain on the page."""
+        """Show a text field for search words. Only blocks that contain all words remain on the page."""
         line = self.query_one(LineInput)
         line.display = True
         line.focus()

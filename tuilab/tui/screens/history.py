@@ -222,7 +222,7 @@ it. Neither is ever pruned.
         self.dismiss(None)
 
     def action_back(self) -> None:
-        """In the filter line, move the focus to the rows. In the rows, clear the filter, or close the page if
+        """In the text field, move the focus to the rows. In the rows, clear the filter, or close the page if
         there is no filter.
         """
         line = self.query_one(Filter)

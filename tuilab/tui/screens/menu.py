@@ -1,4 +1,4 @@
-"""A page with a list of choices, and optionally with a line for typing."""
+"""A page with a list of choices, and optionally with a text field."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -57,7 +57,8 @@ class Paths(Suggester):
 
 
 class PathInput(LineInput):
-    """A line for a path. Tab completes the path, as in a shell; if nothing can be completed, Tab moves the
+    """A text field for a path. Tab completes the path, as in a shell; if nothing can be completed, Tab
+    moves the
     focus.
     """
 
@@ -73,7 +74,7 @@ class PathInput(LineInput):
 
 
 class FindInput(LineInput):
-    """A line that filters the list above. The keys up and down move the cursor in that list."""
+    """A text field that filters the list above. The keys up and down move the cursor in that list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move('up')", "up", show=False, id="menu.up"),
@@ -88,8 +89,9 @@ class FindInput(LineInput):
 class MenuScreen(Page[str]):
     """A page with a list of choices. Returns the key of the chosen item, or the typed text, or None.
 
-    typed: placeholder of the line for typing; "" for no line. find: add a line that filters the list.
-    suggester: completes the typed text. begun: initial text of the line, selected so that typing replaces it.
+    typed: placeholder of the text field; "" for no text field. find: add a text field that filters the
+    list. suggester: completes the typed text. begun: initial text of the text field, selected so that
+    typing replaces it.
     """
 
     DEFAULT_CSS = """
@@ -130,7 +132,7 @@ class MenuScreen(Page[str]):
     def on_mount(self) -> None:
         line_first = self._begun or self._suggester or not self._items
         for place in self.query(Input if self._find or (self._typed and line_first) else Items):
-            place.focus()  # a page without choices and without a line has neither widget
+            place.focus()  # a page without choices and without a text field has neither widget
         if self._find:
             self.query_one(Items).highlighted = 0
 
@@ -144,7 +146,7 @@ class MenuScreen(Page[str]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Return the typed text, or the suggested file if the text names no file.
 
-        Ignores an empty line, unless the line had an initial text.
+        Ignores an empty text, unless the field had an initial text.
         """
         if self._find:
             self.query_one(Items).action_select()

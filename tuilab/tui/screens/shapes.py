@@ -20,7 +20,8 @@ NONE_FITS = "None of the usual shapes is known to fit this function."
 
 
 class ShapesScreen(Page[Sequence[str]]):
-    """A form with a line for each argument. Returns a text such as `a=float32[32,64]` for each argument, or
+    """A form with a text field for each argument. Returns a text such as `a=float32[32,64]` for each
+    argument, or
     None.
     """
 
@@ -55,9 +56,9 @@ class ShapesScreen(Page[Sequence[str]]):
 
     @on(Input.Submitted)
     def _continue(self, event: Input.Submitted) -> None:
-        """Go to the next line. On the last line, return the shapes if all of them are valid.
+        """Go to the next field. In the last field, return the shapes if all of them are valid.
 
-        An empty line means its placeholder.
+        An empty field means its placeholder.
         """
         lines = list(self.query(Input))
         if event.input is not lines[-1]:

@@ -1,4 +1,4 @@
-"""A table with a line for filtering its rows."""
+"""A table with a text field that filters its rows."""
 
 from typing import Any, ClassVar
 
@@ -15,13 +15,13 @@ from tuilab.tui.widgets.table import Table
 
 
 class Filter(LineInput):
-    """A line for words that filter a table. Enter or the down arrow moves the focus to the rows."""
+    """A text field that filters a table by words. Enter or the down arrow moves the focus to the rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,down", "rows", "rows", show=False)]
     DEFAULT_CSS = "Filter { padding: 0 1; }"
 
     def __init__(self, what: str, table: Widget, key: str = "table.filter") -> None:
-        """key: id of the action that focuses this line."""
+        """key: id of the action that focuses this text field."""
         super().__init__(placeholder=spoken(self, f"{{{key}}} filters the {what}"), select_on_focus=False)
         self._table = table
 
@@ -30,7 +30,7 @@ class Filter(LineInput):
 
 
 class Filtered(Vertical):
-    """A table below a line for filtering. what: plural noun for the rows."""
+    """A table below a text field that filters it. what: plural noun for the rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", show=False, id="table.filter"),
@@ -50,7 +50,7 @@ class Filtered(Vertical):
         self.screen.set_focus(self.query_one(Filter))
 
     def action_rows(self) -> None:
-        """In the filter line, move the focus to the rows. In the rows, clear the filter."""
+        """In the text field, move the focus to the rows. In the rows, clear the filter."""
         line = self.query_one(Filter)
         if self._table.has_focus:
             if not line.value:

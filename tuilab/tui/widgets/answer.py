@@ -1,4 +1,4 @@
-"""The answer: a sentence with figures and the verdict on the claim, always in the same place."""
+"""The answer panel: a sentence with figures, and the verdict on the claim."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,9 @@ _NUMBER = re.compile(
 
 
 def numbers_strong(text: str) -> list[Run]:
-    """Return the text in pieces: numbers and units in strong style, intervals in muted style."""
+    """Split a text into pieces: numbers with units in strong style, intervals in muted style, and the
+    rest.
+    """
     out: list[Run] = []
     at = 0
     for match in _NUMBER.finditer(text):
@@ -32,7 +34,7 @@ def numbers_strong(text: str) -> list[Run]:
 
 
 class AnswerPanel(LineWidget):
-    """The answer, wrapped, followed by details. The verdict is at the lower right."""
+    """The answer, with details below. The verdict is at the lower right."""
 
     DEFAULT_CSS = "AnswerPanel { height: 3; width: 1fr; }"
 
@@ -47,7 +49,9 @@ values are not the document's. If the answer is cut off, the best case on a GPU 
 """
 
     def __init__(self, *, empty: str = "", whole: str = "{answer}") -> None:
-        """whole: the action that shows the full text; its key is shown if the text does not fit."""
+        """whole: id of the action that shows the full text. If the text does not fit, the panel shows the
+        action's key.
+        """
         super().__init__(empty=empty)
         self._whole = whole
         self._said = Said("")
@@ -61,7 +65,6 @@ values are not the document's. If the answer is cut off, the best case on a GPU 
         await self.screen.run_action("page('answer')")
 
     async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Open the full answer, because a user who scrolls wants to read more."""
         event.stop()
         await self.screen.run_action("page('answer')")
 
@@ -80,7 +83,7 @@ values are not the document's. If the answer is cut off, the best case on a GPU 
         lines = wrap(sentence, width)
         if len(lines) > room or not _fits(lines, width, height, width_of(tag)):
             kept = width_of(tag) + len(more) + 2
-            # Show the best case on a GPU early: it comes last in the answer, but users without a GPU look for
+            # Show the best case on a GPU here: the answer mentions it last, but users without a GPU look for
             # it first.
             words = [said.gpu] if said.gpu and kept + len(said.gpu) + 2 < width * 0.8 else []
             words += [more] if kept < width / 2 else []
@@ -93,21 +96,23 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?]) +")
 
 
 def _fits(lines: Sequence[str], width: int, height: int, kept: int) -> bool:
-    """Return True if the lines leave room for a tag of `kept` cells at the end of row number `height`."""
+    """Return True if the lines fit in `height` rows with `kept` cells free at the end of the last row."""
     return len(lines) < height or (
         len(lines) == height and (not kept or cell_len(lines[-1]) <= width - kept - 2)
     )
 
 
 def whole_sentences(text: str, width: int, height: int, kept: int) -> str:
-    """Return the whole sentences that fit next to a tag of `kept` cells; the full text if none fits."""
+    """Return as many whole sentences as fit with `kept` free cells in the last row; the full text if not even
+    the first one fits.
+    """
     ends = [*(match.start() for match in _SENTENCE_ENDS.finditer(text)), len(text)]
     fitting = (text[:end] for end in reversed(ends) if _fits(wrap(text[:end], width), width, height, kept))
     return next(fitting, text)
 
 
 def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: int) -> list[Line]:
-    """Return the lines: the sentence, the detail below if there is room, and the tag at the end of the last
+    """Return the lines of the panel: the sentence, then as much of the detail as fits. The tag ends the last
     line.
     """
     said = clip(whole_sentences(sentence, width, height, width_of(tag)), width, height)

@@ -1,6 +1,4 @@
-"""Draws arms as horizontal bars from zero, with whiskers for the interval and the ratio to the fastest
-arm.
-"""
+"""Draws arms as horizontal bars with whiskers for the intervals, and with ratios to the fastest arm."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,24 +28,22 @@ from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import fit
 
 RATIOS_FROM, INTERVALS_FROM = 44, 72
-"""Minimum columns of the widget for showing ratios, and for showing their intervals."""
+"""Minimum width for showing ratios, and for showing the intervals of the ratios."""
 LEAST_BAR = 12
-"""Minimum cells for the bars, next to the names."""
+"""Minimum cells for the bars."""
 
 
 class Bars(Picking):
-    """Medians as bars from zero or, when toggled, as dots on a logarithmic scale."""
+    """Medians as bars from zero, or as dots on a logarithmic scale."""
 
     DEFAULT_CSS = "Bars { height: 1fr; width: 1fr; }"
 
     def show_result(self, result: RunResult | None, marks: Mapping[str, Mark]) -> None:
-        """Show the arms of a result, fastest first. Arms that did not run come last, with the reason instead
-        of a bar.
-        """
+        """Show the arms of a result, fastest first. Arms that did not run come last, with the reason."""
         self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
-        # Kinds of work in which an arm is faster than the arm with the lowest median, judging by the ratios
-        # within rounds.
+        # The kinds of work for which the ratios within rounds show another arm to be faster than the arm with
+        # the lowest median.
         self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 
@@ -87,8 +83,8 @@ class Bars(Picking):
         return [*body, *foot]
 
     def _ratio(self, arm: ArmResult, width: int) -> str:
-        """Return `1.27× [1.24 1.30]`, `fastest`, or `smallest median` if the ratios within rounds show that
-        another arm is faster.
+        """Return `1.27× [1.24 1.30]`, or `fastest`. If the ratios within rounds show another arm to be
+        faster, return `smallest median`.
         """
         found = self._ratios.get(arm.id)
         if found is None:
@@ -96,7 +92,7 @@ class Bars(Picking):
         return f"{found.words} {found.span if width >= INTERVALS_FROM else ''}".rstrip()
 
     def _kind(self, width: int) -> str:
-        """Describe how the ratios are computed. Return "" if no ratio has an interval."""
+        """Describe how the ratios were computed; "" if no ratio has an interval."""
         compared = [found for found in self._ratios.values() if found.interval]
         if not compared:
             return ""
@@ -112,32 +108,31 @@ class Scale:
     log: bool
 
     def at(self, value: float) -> float:
-        """Return the distance of a time from the left end, in cells."""
+        """Return the distance of a time from the left end of the scale, in cells."""
         return min(1.0, max(0.0, place(value, self.ends, self.log))) * self.cells
 
     def drawn(self, arm: ArmResult, mark: Mark) -> list[Run]:
-        """Return the bar or dot of an arm, with whiskers if they are at least two cells apart."""
+        """Return the bar or the dot of an arm, with whiskers if they are at least two cells apart."""
         exact, styles = self.at(arm.median_s or 0.0), [mark.style] * self.cells
         if self.log and self.cells:
             dot = min(self.cells - 1, round(exact))
             text = list((RULE * dot + THUMB).ljust(self.cells))
             styles[:dot] = [FAINT] * dot
         else:
-            # Even the smallest measured time must be visible as a bar.
+            # the smallest time must also be visible as a bar
             text = list((blocks(exact) or BLOCKS[1]).ljust(self.cells)[: self.cells])
         low, high = (round(self.at(end)) for end in arm.ci95_s or (0.0, 0.0))
         for cell in range(low, min(self.cells, high + 1)) if high - low >= 2 else ():
             if text[cell] == THUMB:
                 continue
-            # Over the bar, draw the whisker as a gap.
+            # a whisker over the bar is drawn as a gap
             styles[cell] = TextStyle(mark.hue, reverse=text[cell] == BLOCKS[-1])
             text[cell] = "├" if cell == low else "┤" if cell == high else "─"
         return list(zip(text, styles, strict=True))
 
     def foot(self, start: int, after: str) -> list[Line]:
-        """Return the scale below the bars, which start at column `start`.
-
-        after: text to the right of the bars, which also limits the labels.
+        """Return the line of the scale and its labels. The bars start at column `start`; `after` is the text
+        to their right.
         """
         marks = ticks(PlotAxis("", "time", self.log), self.ends, max(2, self.cells // 12))
         line, labels = ["─"] * self.cells, []
@@ -151,7 +146,6 @@ class Scale:
 
 
 def scale_for(arms: Sequence[ArmResult], cells: int, *, log: bool) -> Scale:
-    """Return a scale with round ends that contains every median and interval."""
     known = [value for arm in arms for value in (arm.median_s, *(arm.ci95_s or ())) if value]
     low = round_down(min(known, default=0.1) * 0.9) if log else 0.0
     return Scale(cells, (low, round_up(max(known, default=1.0))), log)

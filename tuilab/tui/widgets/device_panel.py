@@ -1,4 +1,4 @@
-"""Shows the current activity of the host and the devices, one line per figure, with graphs of earlier values
+"""Shows the activity of the host and the devices, one line per figure, with graphs of earlier values
 below.
 """
 
@@ -26,31 +26,30 @@ from tuilab.tui.widgets.look import (
 from tuilab.tui.widgets.wording import clip, fit
 
 LABEL, WORDS = 9, 19
-"""Cells for the label of a figure, and for its text if a bar follows."""
+"""Cells for a figure's label, and for its text in front of a bar."""
 LONGEST_BAR = 40
 LEAST_ROWS = 3
-"""Minimum number of free rows for showing graphs."""
+"""Minimum number of free rows for graphs."""
 BESIDE = 80
-"""Minimum width for showing two graphs side by side."""
+"""Minimum width for two graphs side by side."""
 ORDER = ("use", "memory", "copies", "worker", "power", "clock")
-"""Figures in order of importance. If not all fit, the last figures are omitted."""
+"""Labels of figures, the most important first. Graphs that do not fit are omitted from the end."""
 GAP = ("   ", TEXT)
 STYLES = {"CPU": TextStyle("cpu1"), "GPU": TextStyle("gpu1")}
 
 
 class DevicePanel(LineWidget):
-    """The last sample, with graphs of earlier samples if there is room. The height is the number of lines."""
+    """The last sample, with graphs of earlier samples if there is room."""
 
     DEFAULT_CSS = "DevicePanel { height: auto; width: 1fr; }"
 
     def __init__(self, *, empty: str = "No sample has been taken yet.") -> None:
         super().__init__(empty=empty)
         self._read: dict[float, tuple[DeviceReadings, ...]] = {}
-        """Device readings by time of the sample, newest last."""
+        """Readings of the devices, by time of the sample, newest last."""
         self._notes: tuple[str, ...] = ()
 
     def show_samples(self, samples: Sequence[DeviceSample]) -> None:
-        """Show the last sample and graphs of earlier ones, or the reason why there are no samples."""
         self._read = {sample.at: self._read.get(sample.at) or devices(sample) for sample in samples}
         self._notes = samples[-1].notes if samples else ()
         if self.get_content_height(self.container_size, self.size, self.size.width) != self.size.height:
@@ -73,7 +72,7 @@ class DevicePanel(LineWidget):
         return [*lines, (), *self._graphs(width, room)] if room >= LEAST_ROWS and width > WORDS else lines
 
     def _graphs(self, width: int, height: int) -> list[Line]:
-        """Return graphs of the numeric figures: as many as fit, each `height` rows high."""
+        """Return graphs of as many numeric figures as fit."""
         past = dict[tuple[str, str], list[float]]()
         for device in (device for read in self._read.values() for device in read):
             for figure in device.figures:
@@ -93,7 +92,7 @@ class DevicePanel(LineWidget):
 
 
 def device_lines(device: DeviceReadings, width: int) -> Iterator[Line]:
-    """Yield a line with the device's name, then one or more lines for each figure."""
+    """Yield the lines of a device: its name, the figures, and the processes that use it."""
     name = device.name.capitalize() if device.family == "CPU" else device.name
     yield (name + " ", STRONG), (fit(device.title, min(width - len(name) - 1, cell_len(device.title))), TEXT)
     for figure in device.figures:
@@ -104,8 +103,8 @@ def device_lines(device: DeviceReadings, width: int) -> Iterator[Line]:
 
 
 def figure_lines(figure: Reading, style: TextStyle, width: int) -> Iterator[Line]:
-    """Yield the label, text and bar of a figure (`use 38% of 96 ███┄┄┄┄┄`), or its full text on up to three
-    lines.
+    """Yield the lines of a figure: label, text and bar (`use 38% of 96 ███┄┄┄┄┄`), or its full text on up to
+    three lines.
     """
     label, room = (" " + fit(figure.label, LABEL - 1), MUTED), max(8, width - LABEL)
     if figure.more or figure.value is None or not figure.most:
@@ -126,7 +125,9 @@ def figure_lines(figure: Reading, style: TextStyle, width: int) -> Iterator[Line
 def graph(
     device: DeviceReadings, figure: Reading, past: Sequence[float], width: int, rows: int
 ) -> list[Line]:
-    """Return a heading such as `host use 38%`, and below it a column for each value, newest at the right."""
+    """Return a heading such as `host use 38%`, and the graph below it: a column for each value, newest on the
+    right.
+    """
     recent = list(past)[-(width - 2) :]
     most = figure.most or max(recent) or 1.0
     words = fit(figure.words, min(WORDS, width // 2), "right")
@@ -139,5 +140,5 @@ def graph(
 
 
 def level(share: float) -> str:
-    """Return a character whose height shows the share; any share above zero is visible."""
+    """Return a character whose height shows a share from 0 to 1. A share over 1% is always visible."""
     return LEVELS[max(share > 0.01, round(min(1.0, max(0.0, share)) * (len(LEVELS) - 1)))]

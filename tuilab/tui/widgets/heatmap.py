@@ -1,4 +1,4 @@
-"""Draws a sweep over two axes as a map: the fastest arm in each cell, and its lead."""
+"""Draws a sweep over two axes as a map with the fastest arm and its lead in each cell."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,16 +15,15 @@ from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, STRONG, TEXT, UNKNOWN, Line, Mark, Run, TextStyle
 from tuilab.tui.widgets.wording import clip, fit
 
-# Lead that gets the full intensity of the hue, as a base-2 logarithm: 4.0 stands for 16×.
+# Lead at which the hue has full intensity, as a base-2 logarithm: 4.0 is 16×.
 FULL = 4.0
 LEAST, MOST = 12, 78
 HEAD = 2
-"""Number of lines above the map."""
 Marks = tuple[Mark, Mark]
 
 
 class HeatMap(LineWidget, can_focus=True):
-    """The map. Each cell has the fastest arm's hue and marker; a stronger hue shows a larger lead."""
+    """Each cell has the hue and the marker of the fastest arm. A stronger hue shows a larger lead."""
 
     DEFAULT_CSS = "HeatMap { height: 1fr; width: 1fr; }"
 
@@ -49,15 +48,11 @@ cursor.
         self._heat: Heat | None = None
         self._marks: Marks = (UNKNOWN, UNKNOWN)
         self._at = (0, 0)
-        # The column where the map starts, the columns and rows per cell, and the indices of the visible y
-        # values.
+        # The map's first column, the columns and rows of a cell, and the indices of the visible y values.
         self._layout = (0, 1, 1, range(0))
 
     def show_heat(self, heat: Heat | None, marks: Mapping[str, Mark]) -> None:
-        """Show this map; None clears the widget.
-
-        marks: hue and marker of each arm, by id.
-        """
+        """Show a map; None clears the widget. marks: hue and marker of each arm, by arm id."""
         if heat != self._heat:
             self._heat = heat
             self._marks = marks_of(heat, marks) if heat else self._marks
@@ -68,7 +63,6 @@ cursor.
         return self._at
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """Return the heading, the map, the x labels, and a description of the cell under the cursor."""
         heat = self._heat
         if heat is None or not heat.x.values or not heat.y.values:
             return self.empty_lines(width, height)
@@ -99,16 +93,13 @@ cursor.
         return [*lines, *(((" " + text, STRONG if self.has_focus else MUTED),) for text in words)]
 
     def _row(self, heat: Heat, j: int, width: int, middle: bool) -> list[Run]:
-        """Return one line of a row of cells.
-
-        middle: whether this line contains the cells' text.
-        """
+        """Return one line of a row of cells. middle: this line contains the text of the cells."""
         out: list[Run] = []
         for i, cell in enumerate(heat.cells[j]):
             text = cell_text(cell, self._marks, width) if middle else " " * width
             style = cell_style(cell, self._marks)
             if (i, j) == self._at:
-                # Draw the cursor as a frame of bold characters, so that it is visible without color.
+                # the cursor must be visible without color, so it is a frame of bold characters
                 style = TextStyle(bold=True, on=style.on, reverse=self.has_focus)
                 text = FOCUS + text[1:] if middle and width >= 3 else text
             out.append((text, style))
@@ -132,8 +123,8 @@ cursor.
 
 
 def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
-    """Return distinct hues for the two arms of the map, because shades of one family look alike as
-    backgrounds.
+    """Return hues for the two arms of the map. Two shades of one family would look alike as backgrounds, so
+    such arms get other hues.
     """
     low, high = (marks.get(arm, UNKNOWN) for arm, _ in heat.arms)
     if low.hue[:3] == high.hue[:3]:
@@ -151,7 +142,7 @@ def cell_text(cell: HeatCell, marks: Marks, width: int) -> str:
 
 
 def cell_style(cell: HeatCell, marks: Marks) -> TextStyle:
-    """Return a background in the winner's hue, stronger for a larger lead; neutral if there is no winner."""
+    """Return a background in the faster arm's hue, stronger for a larger lead; neutral for equal arms."""
     if cell.even:
         return TextStyle("text", on="text/12")
     if cell.ratio is None:

@@ -1,4 +1,4 @@
-"""A text input of one row."""
+"""A text field of one row."""
 
 from typing import Any
 
@@ -6,8 +6,9 @@ from textual.widgets import Input
 
 
 class LineInput(Input):
-    """An input without a blinking cursor, so that nothing is sent to the terminal while nobody types.
-    Arguments as for `Input`.
+    """A text field whose cursor does not blink, so that nothing is sent to the terminal while nobody types.
+
+    Takes the same arguments as `Input`.
     """
 
     DEFAULT_CSS = "LineInput { background: $panel; }"

@@ -1,4 +1,4 @@
-"""Base of widgets that draw themselves line by line, in the styles of the current theme."""
+"""The base class of widgets that draw themselves line by line, in styles of the current theme."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -19,25 +19,25 @@ from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.look import DARK_HUES, MUTED, Line, TextStyle, contrast, hue_color, readable
 from tuilab.tui.widgets.wording import wrap
 
-# Shades blend the background with the text color.
+# Opacity of the text color over the background, by shade.
 _SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
 STRONG_TINT = 30
-"""Percentage of a hue above which a background shows the hue clearly."""
+"""Percentage from which a background shows its hue clearly."""
 _ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning"}
 
 
 class LineWidget(Widget):
-    """A widget whose content is `paint(width, height)`: lines of (text, style).
+    """A widget whose content is `paint(width, height)`: lines of pieces (text, style).
 
-    `repaint` reports changed data. However often it is called before the next refresh, the lines are painted
-    once, and only changed lines are sent. A hidden widget is painted when it becomes visible.
+    Call `repaint` after a change of the data. Several calls before the next refresh paint only once, and only
+    changed lines are sent. A hidden widget is painted when it becomes visible.
     """
 
-    # Selecting text by dragging would repaint the whole screen at each step, and these widgets would not show
-    # the selection.
+    # Selecting text by dragging would repaint the whole screen at each step, and the selection would be
+    # invisible in these widgets.
     ALLOW_SELECT = False
     empty: var[str] = var("", init=False)
-    """Sentence that explains why there is nothing to show."""
+    """Why the widget has no content; this sentence is then shown."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -48,7 +48,7 @@ class LineWidget(Widget):
         self._rich_styles: dict[TextStyle, Style] = {}
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """Return the lines of the content: at most `height` lines of at most `width` cells."""
+        """Return at most `height` lines of at most `width` cells each."""
         raise NotImplementedError
 
     def repaint(self) -> None:
@@ -75,7 +75,7 @@ class LineWidget(Widget):
             self.refresh()
 
     def _safely(self, width: int, height: int) -> Sequence[Line]:
-        """Paint the lines, and remove control characters, because the text may come from any source."""
+        """Paint the lines without control characters, because a text may come from any source."""
         return [
             line
             if all(text.isprintable() for text, _ in line)
@@ -93,7 +93,7 @@ class LineWidget(Widget):
         return Strip(segments).simplify().adjust_cell_length(width, self.rich_style)
 
     def empty_lines(self, width: int, height: int, sentence: str = "") -> Sequence[Line]:
-        """Return the sentence that explains why there is nothing to show, wrapped and centered."""
+        """Return a sentence (by default `empty`) as wrapped and centered lines."""
         text = wrap(spoken(self, sentence or self.empty), max(1, min(width - 2, 72)))[:height]
         top = max(0, (height - len(text)) // 2)
         body = [((" " * max(0, (width - cell_len(line)) // 2) + line, MUTED),) for line in text]
@@ -119,8 +119,7 @@ class LineWidget(Widget):
         if ground and self.app.console.color_system == "256":
             sent, ground = of_256(ground, faint=faint)
         if ground:
-            # On a strong background, text in the widget's background color may be more readable than text in
-            # the text color.
+            # On a strong background, the widget's background color may be more readable than the text color.
             best = max(self.color_of("text"), self.background_colors[1], key=lambda c: contrast(c, ground))
             color = best if style.name == "text" else readable(color, ground, best)
         return self.rich_style + Style(
@@ -128,15 +127,15 @@ class LineWidget(Widget):
             bgcolor=sent.rich_color if sent else None,
             bold=style.bold or None,
             reverse=style.reverse or None,
-            # A cursor's background has the accent's color. Any other faint background is the band of an
-            # interval.
+            # A faint background is the band of an interval, unless it has the accent's color, as the cursor
+            # has.
             meta={BAND: True} if faint and not style.on.startswith("accent") else None,
         )
 
     def color_of(self, name: str) -> Color:
-        """Return the color for a name in a text style: a shade, a role in the theme, a hue, or `#rrggbb`.
+        """Return the color with this name: a shade, a role in the theme, a hue, or `#rrggbb`.
 
-        `name/20` means 20% of that color over the background.
+        `name/20` means 20% of the color over the background.
         """
         ground, text = self.background_colors[1], self.colors[3]
         name, _, share = name.partition("/")
@@ -152,10 +151,9 @@ class LineWidget(Widget):
 
 
 def of_256(ground: Color, *, faint: bool) -> tuple[Color, Color]:
-    """Return a background for a terminal with 256 colors, and the color that such a terminal shows.
+    """Return a background for a terminal with 256 colors, and the color that the terminal shows for it.
 
-    A faint color becomes gray, because even the faintest tint on such a terminal would hide lines that are
-    drawn on it.
+    A faint color becomes gray, because the faintest tint of such a terminal would hide the lines drawn on it.
     """
     if faint:
         red, green, blue = ground.rgb

@@ -1,7 +1,7 @@
-"""Defines styles, hues, markers and characters. No other module defines the look of a plot.
+"""Defines the styles, hues, markers and characters of all plots.
 
-Drawing functions are pure and return lines of (text, style). The theme turns a style into colors when the
-line is shown. Series differ by marker and label as well as by hue.
+Drawing functions return lines of (text, style); the theme turns a style into colors when the line is shown.
+Series differ by marker and label, not only by hue.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """The style of a text: a role, a hue or `#rrggbb`, and a background; "" is the widget's own
-    background.
+    """Style of a text. `name` and `on` are a role, a hue or `#rrggbb`; `on` is the background, "" for the
+    widget's own.
     """
 
     name: str = "text"
@@ -33,10 +33,9 @@ TEXT, MUTED, FAINT, ACCENT = TextStyle(), TextStyle("muted"), TextStyle("faint")
 GOOD, BAD, WARN = TextStyle("good"), TextStyle("bad"), TextStyle("warn")
 STRONG = TextStyle(bold=True)
 
-# Based on Okabe and Ito (2008), lightened for dark backgrounds and darkened for light ones. CPU hues are
-# blues and GPU hues oranges, which remain distinguishable with every kind of color blindness; lightness shows
-# the mode. All are among the 256 colors that every terminal has, so they remain distinguishable on each
-# terminal.
+# Based on Okabe and Ito (2008), lighter for dark backgrounds and darker for light ones. Hues of CPUs are blue
+# and hues of GPUs orange, which differ with every kind of color blindness; lightness shows the mode. All are
+# among a terminal's 256 colors, so they differ on every terminal.
 DARK_HUES = {
     "cpu0": "#AFDFFF", "cpu1": "#5FAFFF", "cpu2": "#5F87FF",
     "cpu3": "#87FFFF", "cpu4": "#00AFAF", "cpu5": "#AFAFFF",
@@ -65,12 +64,12 @@ PHASES = {
     "stall": "h0",
     "python": "h6",
 }
-"""The hue of each phase, in every view. Phases in the same view have different hues."""
+"""Hue of each phase, in every view. Phases that share a view have different hues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The hue and marker of a series, in every view of a run."""
+    """The hue and the marker of a series, the same in every view of a run."""
 
     hue: str
     marker: str
@@ -81,40 +80,39 @@ class Mark:
 
 
 UNKNOWN = Mark("muted", "•")
-"""Mark of an arm that is missing in the run's list of arms."""
+"""Mark of an arm without a known mark."""
 SHADES = 6
-"""Number of hues per device family."""
+"""Number of hues for each family of devices."""
 MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*",
            "=", "<", ">", "~", "/", "\\")  # fmt: skip
 
 
-# The drawing characters. tui/filters.py has an ASCII replacement for each.
+# Characters for drawing. tui/filters.py must have an ASCII replacement for each of them.
 HOLLOW = "◌"
-"""Marker of a point whose measurement is unfinished."""
+"""Marker of an unfinished point."""
 FOCUS, THUMB, FILLED, TRACK, CROSSOVER = "▸", "●", "━", "─", "┊"
 VERTICAL, RULE, SEPARATOR = "│", "┄", "·"
 BLOCKS, LEVELS = " ▏▎▍▌▋▊▉█", " ▁▂▃▄▅▆▇█"
 
 
 def blocks(cells: float) -> str:
-    """Return a bar of that length, accurate to 1/8 of a cell."""
+    """Return a bar with the length `cells`, accurate to 1/8 of a cell."""
     full, part = divmod(round(cells * 8), 8)
     return BLOCKS[8] * full + BLOCKS[part].strip()
 
 
 def gauge(share: float, cells: int, style: TextStyle) -> list[Run]:
-    """Return a bar of `cells` cells, of which `share` (0 to 1) is filled."""
+    """Return a bar of `cells` cells, filled by the share `share` (0 to 1)."""
     filled = blocks(min(1.0, max(0.0, share)) * cells)
     return [(filled, style), (RULE * (cells - len(filled)), FAINT)]
 
 
 def hue_color(hue: str, dark: bool) -> str:
-    """Return the `#rrggbb` of a hue on a dark or light background."""
     return (DARK_HUES if dark else LIGHT_HUES)[hue]
 
 
 def contrast(a: Color, b: Color) -> float:
-    """Return the contrast ratio of two colors, 1 to 21 (WCAG 2.2, relative luminance)."""
+    """Return the contrast ratio of two colors, from 1 to 21 (WCAG 2.2)."""
 
     def luminance(color: Color) -> float:
         r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color.normalized)
@@ -125,9 +123,7 @@ def contrast(a: Color, b: Color) -> float:
 
 
 def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Color:
-    """Return `color`, blended towards the text color until its contrast with the background is at least
-    `least`.
-    """
+    """Blend a color towards the text color until its contrast with the background is at least `least`."""
     for step in range(11):
         moved = color.blend(text, step / 10, alpha=1.0)
         if contrast(moved, ground) >= least:
@@ -136,14 +132,14 @@ def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Co
 
 
 def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
-    """Return a mark for each arm, by id.
+    """Return a mark for each arm, by arm id.
 
-    The family of the hue shows the kind of device. Its lightness shows the mode if the arms differ only in
-    mode and input location; otherwise it follows the arms' order. The shape of the marker shows the mode:
-    round for eager, square or crossed for graph, pointed for XLA. Up to eighteen arms get distinct marks: a
-    model has this number on a CPU and a GPU.
+    The family of the hue shows the kind of device. The lightness of the hue shows the mode if the arms differ
+    only in mode and input location; otherwise it follows the order of the arms. The shape of the marker shows
+    the mode: round for eager, square or crossed for graph, pointed for XLA. Up to eighteen arms get distinct
+    marks, the number of a model's arms on a CPU and a GPU.
     """
-    from tuilab.model.arms import family  # imported only after the first paint, which draws no arms
+    from tuilab.model.arms import family  # imported here, because the first paint draws no arms
 
     kinds = list(
         dict.fromkeys((family(a.device), a.device, a.mode, a.dtype, a.variant, a.host) for a in arms)

@@ -1,4 +1,4 @@
-"""Shows the figures of a run's arms, one row per arm."""
+"""The table of figures, with a row per arm."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,8 +10,6 @@ from tuilab.tui.widgets.table import Column, Table
 
 
 class Numbers(Table[ArmResult]):
-    """A table of arms: median with interval, n, first call, latency, the observed device, caveats."""
-
     HELP = """\
 ## The numbers
 
@@ -67,7 +65,7 @@ def _soft(_: ArmResult) -> TextStyle | None:
 
 
 def median(arm: ArmResult) -> str:
-    """Return the median, or the reason why there is none."""
+    """Return the median as text, or the reason why there is none."""
     return arm.why_no_figure if arm.median_s is None else median_of(arm.median_s, arm.half_width_s)
 
 

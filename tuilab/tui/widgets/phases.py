@@ -15,7 +15,7 @@ from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import clip, fit, whole_words
 
 Look = tuple[TextStyle, str]
-"""A phase's style, and the character that fills its bar."""
+"""Style of a phase, and the character that fills its part of a bar."""
 KNOWN: Mapping[str, Look] = {
     "python": (TextStyle(PHASES["python"]), "▞"),
     "dispatch": (TextStyle(PHASES["dispatch"]), "▒"),
@@ -26,12 +26,12 @@ KNOWN: Mapping[str, Look] = {
     "copy": (TextStyle(PHASES["copy"]), "▤"),
     "copy_out": (TextStyle(PHASES["copy_out"]), "▚"),
 }
-"""The phases in the order in which a call runs them. They look the same in every run."""
+"""Phases in the order in which a call runs them, with a fixed look."""
 OTHERS = ((TextStyle("h0"), "▒"), (TextStyle("h1"), "▞"), (TextStyle("h3"), "▓"))
 
 
 class Phases(Picking):
-    """Stacked bars of phases, all on one scale or, when toggled (`%`), each on its own scale."""
+    """Stacked bars of phases: all on the same scale, or each on its own scale."""
 
     DEFAULT_CSS = "Phases { height: 1fr; width: 1fr; }"
 
@@ -56,10 +56,10 @@ of the arm under the cursor.
         drawn = self._bars(looks, width - 1)
         apart = phases_known_from(self.picked)
         words = clip(phase_line(self.picked), width - 1, 2)
-        # Show the source of the times only if there is room, because the phases are more important.
+        # The phases are more important than the source of the times.
         if len(words) < 2 or height > len(drawn) + len(head) + 1 + bool(apart):
             words += clip(apart, width - 1, 1)
-        # Show the details of one arm only if the bars of all arms fit.
+        # Details of one arm appear only if the bars of all arms fit.
         if len(drawn) + len(head) + len(words) > height:
             words = clip(phase_line(self.picked), width - 1, 1)
         space: list[Line] = [()] if height >= len(drawn) + len(head) + len(words) + 2 else []
@@ -70,7 +70,9 @@ of the arm under the cursor.
         return [*head, *space, *body, *(((" " + line, MUTED),) for line in words)]
 
     def _bars(self, looks: Mapping[str, Look], width: int) -> list[Line]:
-        """Return the marker, label, total and stacked bar of each arm, or the reason why it has no bar."""
+        """Return a line for each arm: marker, label, total time and stacked bar, or the reason why there is
+        no bar.
+        """
         arms = self._arms
         label = min(max(cell_len(arm.label) for arm in arms) + 1, max(8, width * 2 // 5))
         totals = {
@@ -95,7 +97,7 @@ of the arm under the cursor.
 
 
 def looks_of(arms: Iterable[ArmResult]) -> dict[str, Look]:
-    """Choose a style for each phase in the arms: the usual phases first, unknown time last."""
+    """Return the look of each phase in the arms: known phases first, unknown time last."""
     seen = dict.fromkeys(name for arm in arms for name in arm.phases_s)
     known = {name: look for name, look in KNOWN.items() if name in seen}
     others = dict(zip((name for name in seen if name not in (*KNOWN, NOT_KNOWN)), cycle(OTHERS)))
@@ -107,7 +109,7 @@ def _length(arm: ArmResult) -> float:
 
 
 def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
-    """Return each fill with the name of its phase, in as many lines as needed."""
+    """Return each fill with the name of its phase, on as many lines as needed."""
     lines: list[list[Run]] = [[]]
     used = 0
     for name, (style, fill) in looks.items():
@@ -121,7 +123,7 @@ def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
 
 
 def stacked(arm: ArmResult, looks: Mapping[str, Look], whole: float, cells: int) -> list[Run]:
-    """Return an arm's segments, with the shares that fit. `cells` cells represent `whole` seconds."""
+    """Return the stacked bar of an arm, with the shares that fit. `cells` cells stand for `whole` seconds."""
     if cells <= 0 or whole <= 0:
         return []
     out: list[Run] = []

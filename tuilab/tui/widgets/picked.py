@@ -1,4 +1,4 @@
-"""Base of widgets that draw one row per arm and have a cursor."""
+"""The base class of widgets with one row per arm and a cursor."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +15,6 @@ from tuilab.tui.widgets.wording import width_of
 
 
 class Picking(LineWidget, can_focus=True):
-    """One row per arm. The arm under the cursor is described in full."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", show=False, id="arms.up"),
         Binding("down", "move(1)", "down", show=False, id="arms.down"),
@@ -27,7 +25,7 @@ class Picking(LineWidget, can_focus=True):
         """The cursor has moved to another arm."""
 
     def __init__(self, *, turned: bool = False, empty: str = "") -> None:
-        """turned: whether to start with the alternative scale."""
+        """turned: start with the alternative scale."""
         super().__init__(empty=empty)
         self._arms: tuple[ArmResult, ...] = ()
         self._marks: Mapping[str, Mark] = {}
@@ -36,10 +34,7 @@ class Picking(LineWidget, can_focus=True):
         self._pitch, self._above = 1, 0
 
     def show_arms(self, arms: Sequence[ArmResult], marks: Mapping[str, Mark]) -> None:
-        """Show these arms in this order.
-
-        marks: hue and marker of each arm, by id.
-        """
+        """Show these arms in this order. marks: hue and marker of each arm, by arm id."""
         self._marks = marks
         if tuple(arms) != self._arms:
             self._arms = tuple(arms)
@@ -51,9 +46,9 @@ class Picking(LineWidget, can_focus=True):
         return self._arms[min(self._cursor, len(self._arms) - 1)]
 
     def arranged(self, rows: Sequence[Line], width: int, height: int, above: int = 0) -> list[Line]:
-        """Return the rows that fit, spread out if there is room, with a mark on the row under the cursor.
+        """Return the rows that fit, with the cursor's mark. The rows are spaced out if there is room.
 
-        above: number of lines drawn above the rows. Moving the cursor scrolls to the other rows.
+        above: number of lines above the rows. The user scrolls to the other rows by moving the cursor.
         """
         self._above = above
         self._cursor = min(self._cursor, max(0, len(rows) - 1))
@@ -71,9 +66,7 @@ class Picking(LineWidget, can_focus=True):
         return (out + [()] * height)[:height]
 
     def part_shown(self, rows: int, height: int) -> str:
-        """Return a note such as `rows 1–6 of 12` on the rows that `arranged` last returned; "" if all rows
-        fit.
-        """
+        """Return which rows `arranged` has returned, such as `rows 1–6 of 12`; "" if all rows fit."""
         last = self._top + max(1, height)
         return f"rows {self._top + 1}–{last} of {rows}" if rows > height else ""
 
@@ -83,7 +76,6 @@ class Picking(LineWidget, can_focus=True):
             self._pick(place)
 
     def action_turn(self) -> None:
-        """Switch between the two scales."""
         self._turned = not self._turned
         self.repaint()
 

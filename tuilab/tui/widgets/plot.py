@@ -1,7 +1,7 @@
-"""The plot. No other module uses the plotting library.
+"""The plot widget, and everything else that uses the plotting library.
 
-plotext connects points with braille dots. Axes, legend and colors are drawn here, so that they match the
-theme, stay in place while data arrives, and are readable without color.
+The library plotext draws only the curves, with braille dots. Axes, legend and colors are drawn here: they
+follow the theme, stay in place when data arrives, and are readable without color.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,17 +39,19 @@ from tuilab.tui.widgets.look import (
 from tuilab.tui.widgets.wording import fit, width_of
 
 LEGEND_FROM, NOTES_FROM = 40, 64
-"""Minimum columns for a plot with a legend, and for a legend that shows more than names."""
+"""Minimum width for a legend, and for a legend with more than names."""
 ABSENT = 26
-"""Cells in the legend for the name of a series without points, and for the reason why it has none."""
+"""Cells in the legend for a series without points: its name and the reason."""
 STRIP, MOST_SAMPLES = 8, 500
-"""Number of cells of a distribution, and the maximum number of samples in it. Longer runs are thinned."""
+"""Number of cells for a distribution, and maximum number of samples that determine it. Longer series are
+thinned out.
+"""
 APART = 14
-"""Number of columns between two markers of a trace."""
+"""Number of columns between two markers of the same curve."""
 BAND, COLUMN = "/22", "warn/18"
 BLANK_DOTS = "\u2800"
 RULES = {"line": "─", "dashes": "╌"}
-"""Characters of lines that do not belong to an arm."""
+"""Characters for series that do not belong to an arm."""
 
 _loading = Lock()
 
@@ -57,7 +59,7 @@ _loading = Lock()
 def figure() -> Any:
     """Return the plotting library's only figure.
 
-    A thread may call this function early, because importing the library takes too long for the first paint.
+    A thread may call this function early, because importing the library is too slow for the first paint.
     """
     with _loading:
         return _figure()
@@ -78,17 +80,17 @@ def _figure() -> Any:
 
 
 def raster(columns: int, rows: int, points: Points, connected: bool, marker: str) -> list[str]:
-    """Draw a series on `columns` × `rows` cells; return the text, top row first.
+    """Draw a series on `columns` × `rows` cells. Returns the rows as text, top row first.
 
-    points: coordinates from 0 to 1, from the center of the first cell to the center of the last cell; points
-    outside are cut off. marker: one character, or `braille` for dots of 1/8 of a cell.
+    points: coordinates from 0 (center of the first cell) to 1 (center of the last cell); other points are cut
+    off. marker: one character, or `braille` for dots of 1/8 of a cell.
     """
     dots_across, dots_up = (2 * columns - 1, 4 * rows - 1) if marker == "braille" else (columns - 1, rows - 1)
     grid = [
         (round(x * dots_across) / max(1, dots_across), round(y * dots_up) / max(1, dots_up))
         for x, y in zip(*points, strict=True)
     ]
-    # Skip points on the same dot as the previous point, because each point needs a library call.
+    # Each point needs a call of the library, so skip points on the same dot as the previous point.
     kept = [point for point, _ in groupby(grid)]
     plot = figure()
     plot.clear.data()
@@ -101,8 +103,8 @@ def raster(columns: int, rows: int, points: Points, connected: bool, marker: str
 class Canvas:
     """Cells of (character, style), in rows from the top.
 
-    Series cover rules, bars and ghosts. If several series share a cell, a marker hides a line; several
-    markers, or several lines, alternate from column to column.
+    Series hide rules, bars and ghosts. If several series share a cell, a marker hides a line; several markers
+    or several lines take turns from column to column.
     """
 
     def __init__(self) -> None:
@@ -111,7 +113,7 @@ class Canvas:
         self.grounds: dict[tuple[int, int], str] = {}
 
     def stamp(self, lines: Sequence[str], style: TextStyle, *, below: bool = False) -> None:
-        """Draw the text of a series, cell by cell. below: whether other series cover it."""
+        """Draw the text of a series. below: other series hide this one."""
         for row, line in enumerate(lines):
             for column, character in enumerate(line):
                 if character in (" ", BLANK_DOTS):
@@ -128,8 +130,8 @@ class Canvas:
         self.grounds.update(((row, column), ground) for row in rows for column in columns)
 
     def shown(self, row: int, column: int) -> Run:
-        """Return the visible character of a cell, with its style. Lines that share the cell are combined into
-        one character.
+        """Return the visible character of a cell with its style. Lines in the same cell are combined into a
+        single character.
         """
         runs = self.series.get((row, column))
         if not runs:
@@ -147,8 +149,7 @@ class Canvas:
             if ground:
                 style = replace(style, on=ground)
             elif character == " " and seen and not seen[-1][1].on:
-                # A blank shows no text color, so keep the previous character's style, which sends fewer
-                # color codes.
+                # A blank has no text color; the previous character's style saves color codes.
                 style = seen[-1][1]
             seen.append((character, style))
         groups = groupby(seen, key=lambda cell: cell[1])
@@ -160,10 +161,10 @@ def _is_line(character: str) -> bool:
 
 
 class Picture:
-    """A single rendering of a chart: its layout, the positions of its values, and its lines.
+    """A drawing of a chart: its layout, the positions of its values, and its lines.
 
-    points: extremes and medians of each series by key, at most as many as the width can show. ends: limits of
-    the axes. ascii_only: draw lines with the series' markers instead of braille dots.
+    points: the extremes and the medians of each series, by key, at most as many as the width can show. ends:
+    limits of the axes. ascii_only: draw lines with the series' markers instead of braille dots.
     """
 
     def __init__(
@@ -179,7 +180,7 @@ class Picture:
         self.chart, self.ends = chart, ends
         self._marks, self._points, self._ascii = marks, points, ascii_only
         self.width, self.height = size
-        # The unit and the labels of vertical lines are above the curves; the axis and its labels are below.
+        # Unit and labels of vertical lines are above the curves; the axis and its labels are below.
         self.head, self._foot = int(self.height >= 6), 2 * (self.height >= 5)
         self.rows = max(1, self.height - self.head - self._foot)
         self._ticks = ticks(chart.y, ends[1], max(2, (self.height - 3) // 2))
@@ -190,8 +191,7 @@ class Picture:
         self._note = max((cell_len(series.note) for series in drawn), default=0)
         self._strips = (STRIP + 1) * any(series.median is not None for series in drawn)
         notes = self._strips + self._note if self.width >= NOTES_FROM else 0
-        # Shorten the label and the note of a series without points, so that they take no room from the
-        # curves.
+        # Shorten the texts of series without points, so that the curves keep their room.
         absent = max((cell_len(f"{series.label} {series.note}") for series in self._named), default=0)
         wanted = 5 + max(self._label + notes, min(absent, ABSENT))
         self._right = min(wanted, self.width * 14 // 25) if self._named and self.width >= LEGEND_FROM else 0
@@ -199,15 +199,15 @@ class Picture:
         self._canvas = Canvas()
 
     def column(self, x: float) -> int:
-        """Return the column of an x value. Outside the limits, the column is at most one width from the
-        plot.
+        """Return the column of an x value; for a value outside the limits, a column at most one width outside
+        the plot.
         """
         at = place(x, self.ends[0], self.chart.x.log)
         return round(min(2.0, max(-1.0, at)) * (self.columns - 1))
 
     def row(self, y: float) -> int:
-        """Return the row of a y value, counted from the top. Outside the limits, the row is at most one
-        height from the plot.
+        """Return the row of a y value, counted from the top; for a value outside the limits, a row at most
+        one height outside the plot.
         """
         at = place(y, self.ends[1], self.chart.y.log)
         return self.rows - 1 - round(min(2.0, max(-1.0, at)) * (self.rows - 1))
@@ -217,8 +217,8 @@ class Picture:
         return self._marks.get(series.arm) or Mark("muted", RULES.get(series.style, without))
 
     def lines(self, pointed: tuple[Series, int] | None = None, text: str = "") -> list[Line]:
-        """Return the lines of the whole plot. pointed: the series of the point under the cursor, and the
-        index of the point in the series. text: description of the point.
+        """Return the lines of the plot. pointed: the point under the cursor, as series and index. text:
+        description of this point.
         """
         for vertical in self.chart.verticals:
             at = self.column(vertical.at)
@@ -244,8 +244,8 @@ class Picture:
         self._canvas.below.update(((row, column), (character, style)) for row in rows)
 
     def _span(self, band: Limits) -> range:
-        """Return the rows from the upper to the lower end of the band; empty if the band is less than one row
-        high, because a full row would show too wide an interval.
+        """Return the rows of a band. A band that is less than one row high has none, because a full row would
+        exaggerate the interval.
         """
         low, high = (place(y, self.ends[1], self.chart.y.log) for y in band)
         return (
@@ -276,8 +276,8 @@ class Picture:
             self._stamp(points, True, mark.marker, style, below=series.ghost)
         cells = [(self.row(y), self.column(x)) for x, y in zip(*points, strict=True)]
         if series.style == "trace":
-            # Draw markers at columns that differ between the series, and at each series' last point, so that
-            # series are distinguishable without color.
+            # Draw markers at different columns for each series, and at its last point, so that series differ
+            # without color.
             own = sum(map(ord, series.key)) % APART
             seen = {column: row for row, column in reversed(cells) if (column - own) % APART == 0}
             cells = [] if series.ghost else [*((row, column) for column, row in seen.items()), *cells[-1:]]
@@ -293,7 +293,7 @@ class Picture:
                 self._canvas.put(row, column, mark.marker, style)
 
     def _stamp(self, points: Points, joined: bool, marker: str, style: TextStyle, *, below: bool) -> None:
-        """Draw the points as dots, or connected by lines; omit points that are far outside or not finite."""
+        """Draw points as dots or as a connected line. Omits points that are not finite or far outside."""
         (across, up), (x_log, y_log) = self.ends, (self.chart.x.log, self.chart.y.log)
         places = [(place(x, across, x_log), place(y, up, y_log)) for x, y in zip(*points, strict=True)]
         kept = [at for at in places if all(-1.0 <= each <= 2.0 for each in at)]
@@ -309,13 +309,11 @@ class Picture:
         blank = character in (" ", VERTICAL) or _is_line(character)
         self._canvas.series[row, column] = [(THUMB if blank else character, style)]
 
-    # Drawing around the canvas
-
     def _head(self) -> list[Line]:
-        """Return a line with the unit of the axis, the labels of vertical lines, and the title at the
-        right.
+        """Return the line above the curves: the unit of the axis, the labels of vertical lines, and the title
+        on the right.
         """
-        # Labels of times include their units if the units differ.
+        # the labels of times contain the units if the units differ
         name = self.chart.y.label if self.chart.y.kind != "time" else ""
         unit = (self._ticks.unit or name).rjust(self.left - 1)
         line: list[Run] = [(unit, MUTED)]
@@ -347,10 +345,10 @@ class Picture:
         return out
 
     def _legend(self) -> dict[int, list[Run]]:
-        """Return the marker, label and note of each series, by row: the row of its median, else of its last
-        value.
+        """Return the legend's entries (marker, label and note of a series) by row: the row of the series'
+        median, or else of its last value.
 
-        If several series need the same row, they are moved apart.
+        Entries that would share a row are moved apart.
         """
         shown, room = self._named[: self.rows], self._right - 4
         levels = [s.median if s.median is not None else next(reversed(s.y), None) for s in shown]
@@ -375,10 +373,10 @@ class Picture:
         columns = [self.column(value) for value in marks.values]
         drawn = "".join("┬" if column in columns else "─" for column in range(self.columns))
         name = f"{axis.label} ({marks.unit})" if marks.unit else axis.label
-        # The axis's name is below the legend, or without a legend after the last label that fits.
+        # The axis's name is below the legend. Without a legend, it follows the last label that fits.
         width = self.left + self.columns
         if cell_len(name) > (self.width - width - 1 if self._right else width // 2):
-            name = name.partition(":")[0]  # only the name, without the explanation
+            name = name.partition(":")[0]  # only the name, without the explanation after the colon
         starts = [
             (min(self.left + column - cell_len(label) // 2, width - cell_len(label)), label)
             for column, label in zip(columns, marks.labels, strict=True)
@@ -389,8 +387,8 @@ class Picture:
 
 
 def spread(wanted: Sequence[float], rows: int) -> list[int]:
-    """Return distinct rows, in the same order, as close as possible to the wanted rows. Requires at least as
-    many rows as wanted rows.
+    """Return distinct rows as close as possible to the wanted ones, in the same order. `rows` must be at
+    least the number of wanted rows.
     """
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     out = [0] * len(wanted)
@@ -404,18 +402,18 @@ def spread(wanted: Sequence[float], rows: int) -> list[int]:
 
 
 def points_of(series: Series) -> range:
-    """Return the indices of the points that have both coordinates. While data arrives, one of the two lists
-    may be longer.
+    """Return the indices of the points with both coordinates. While data arrives, one list may be longer than
+    the other.
     """
     return range(min(len(series.x), len(series.y)))
 
 
 def strip(series: Series, hue: str) -> list[Run]:
-    """Return a strip of bars: a series' distribution between its 5% and 95% quantiles, with outliers in the
-    end cells.
+    """Return a series' distribution as a strip of bars, from the 5% to the 95% quantile. The end cells
+    include outliers.
 
-    The height of a bar shows the number of samples. The bar with the median is strong, bars in the median's
-    interval have the hue, and the rest is fainter. Blank for fewer than four samples.
+    The height of a bar shows the number of samples. The bar with the median is strong, bars within the
+    median's interval have the full hue, others are fainter. The strip is blank for fewer than four samples.
     """
     some = sorted(series.y[:: len(series.y) // MOST_SAMPLES + 1])
     middle = series.median
@@ -442,10 +440,10 @@ def strip(series: Series, hue: str) -> list[Run]:
 
 
 class Plot(LineWidget, can_focus=True):
-    """A chart of series over two axes. A cursor shows the values of points and posts `Pointed`.
+    """A chart of series over two axes. A cursor shows the values of a point and posts `Pointed`.
 
-    The mouse moves the cursor, and a click fixes it. The arrow keys move it along a series and between
-    series.
+    The mouse moves the cursor, and a click keeps it in place. The arrow keys move it along a series and
+    between series.
     """
 
     DEFAULT_CSS = "Plot { height: 1fr; width: 1fr; }"
@@ -476,10 +474,7 @@ and adds its caveats, **{plot.release}** releases it.
     ]
 
     class Pointed(Message):
-        """The cursor is on the point at `x` of the series with this key.
-
-        kept: whether a key or a click moved it there.
-        """
+        """The cursor is on the point at `x` of the series `key`. kept: a key or a click moved it there."""
 
         def __init__(self, key: str, x: float, kept: bool) -> None:
             super().__init__()
@@ -496,10 +491,7 @@ and adds its caveats, **{plot.release}** releases it.
         self._kept = False
 
     def show_chart(self, chart: Chart, marks: Mapping[str, Mark]) -> None:
-        """Show this chart.
-
-        marks: hue and marker of each arm, by id.
-        """
+        """Show a chart. marks: hue and marker of each arm, by arm id."""
         before, self.chart, self._marks = self.chart, chart, marks
         if (chart.key, chart.x, chart.y) != (before.key, before.x, before.y):
             self._ends = None, None
@@ -525,7 +517,7 @@ and adds its caveats, **{plot.release}** releases it.
         return thinned.points(columns)
 
     def _limits(self, points: Mapping[str, Points]) -> tuple[Limits, Limits]:
-        """Return the limits of the axes. Ghosts affect the limits only if no other series has points."""
+        """Return the limits of the axes. Ghosts count only if no other series has points."""
         chart = self.chart
         own = [series for series in chart.series if not series.ghost and len(series.x)] or chart.series
         xs = [x for series in own for x in points[series.key][0]] + [
@@ -544,7 +536,7 @@ and adds its caveats, **{plot.release}** releases it.
 
     @property
     def _pointed(self) -> tuple[Series, int] | None:
-        """The series and the index of the point under the cursor; None if there is none."""
+        """The point under the cursor, as series and index; None if there is none."""
         key, index = self._at or ("", 0)
         series = self._series.get(key)
         return (series, index) if series is not None and index < len(points_of(series)) else None
@@ -563,7 +555,7 @@ and adds its caveats, **{plot.release}** releases it.
         self.post_message(self.Pointed(series.key, series.x[index], kept))
 
     def action_along(self, by: int) -> None:
-        """Go to the next or previous point of the series; in a long series, move by the width of a column."""
+        """Move to another point of the series. In a long series, a step is as wide as a column."""
         if (pointed := self._pointed) is not None:
             series, index = pointed
             points = points_of(series)
@@ -588,7 +580,7 @@ and adds its caveats, **{plot.release}** releases it.
         self.repaint()
 
     def _under(self, event: events.MouseEvent) -> tuple[Series, int] | None:
-        """Return the series and the index of the point that are nearest to the mouse."""
+        """Return the point nearest to the mouse, as series and index."""
         at, picture = event.get_content_offset(self), self._picture
         if at is None or picture is None or not self._series:
             return None

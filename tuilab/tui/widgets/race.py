@@ -1,6 +1,4 @@
-"""Draws a race in which all arms run the same number of calls at their measured speeds. The fastest arm takes
-three seconds.
-"""
+"""Draws a race: all arms run the same number of calls at their measured pace."""
 
 from collections.abc import Mapping, Sequence
 from time import monotonic
@@ -14,13 +12,11 @@ from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle, 
 from tuilab.tui.widgets.wording import fit
 
 FIRST_S, LAST_S = 3.0, 9.0
-"""Seconds until the fastest arm arrives, and until the race ends for the arms that are still running."""
+"""Seconds until the fastest arm arrives, and until the race ends for all arms."""
 FRAME_S = 0.1
 
 
 class Race(LineWidget):
-    """One lane per arm. `start` starts the race. At its end, all lanes stop."""
-
     DEFAULT_CSS = "Race { height: auto; width: 1fr; display: none; }"
 
     def __init__(self) -> None:
@@ -30,9 +26,8 @@ class Race(LineWidget):
         self._begun = 0.0
 
     def start(self, racers: Sequence[Racer], marks: Mapping[str, Mark]) -> None:
-        """Start a race between these arms, given fastest first.
-
-        marks: hue and marker of the run's arms, by id.
+        """Start a race between these arms, given fastest first. marks: hue and marker of the arms, by arm
+        id.
         """
         self._racers, self._marks = racers, marks
         self._begun = monotonic()
@@ -57,10 +52,7 @@ class Race(LineWidget):
 
 
 def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, width: int) -> list[Line]:
-    """Return a heading and the lanes at `elapsed_s` seconds after the start.
-
-    racers: the fastest first.
-    """
+    """Return a heading and the lanes at `elapsed_s` seconds after the start. racers: fastest first."""
     best = racers[0].seconds
     pace = FIRST_S / (CALLS * best)
     speed = f"slowed {significant(pace, 2)}×" if pace >= 1 else f"sped up {significant(1 / pace, 2)}×"

@@ -1,4 +1,4 @@
-"""A one-row slider for a declared parameter: drag, keys, typed values, marks, and limits with reasons."""
+"""A slider for a parameter, in one row: drag, keys, typed values, marks, and limits with reasons."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -41,18 +41,14 @@ MESSAGE_S = 6.0
 TYPED = frozenset("0123456789.,_ kKmMgGiI")
 MOST_TYPED = 16
 NUMBER_LABEL, WORD_LABEL = 14, 10
-"""Cells of the label if there is room: for numbers, and for choices, whose sliders share a row in pairs."""
+"""Cells of the label, for numbers and for choices. (Two sliders for choices share a row.)"""
 VALUE_WIDTH, WORD_WIDTH = 10, 9
-"""Cells of the value: for numbers, and for choices. A choice that is too long for these cells is shown in
-full in the list of choices.
-"""
+"""Cells of the value, for numbers and for choices."""
 HIGH_WIDTH = 5
 MIN_TRACK = 8
 
 
 class Slider(LineWidget, can_focus=True):
-    """A parameter's slider: label, value, track, upper end and a note."""
-
     DEFAULT_CSS = "Slider { height: 1; width: 1fr; }"
 
     HELP = """\
@@ -79,7 +75,7 @@ there shows the reason.
         Binding("pageup", f"step(1, {PAGE})", "much more", show=False, id="slider.more-page"),
         Binding("home", "end(-1)", "least", show=False, id="slider.least"),
         Binding("end", "end(1)", "most", show=False, id="slider.most"),
-        # Give enter priority, so that it is handled before any text that is typed right after it.
+        # With priority, so that enter is handled before any text typed right after it.
         Binding("enter", "edit", "type a value", id="slider.type", priority=True),
         Binding("n", "mark(1)", "next mark", id="slider.next-mark"),
         Binding("N,shift+n", "mark(-1)", "previous mark", show=False, id="slider.previous-mark"),
@@ -88,15 +84,12 @@ there shows the reason.
 
     control: var[Control] = var(None, init=False)  # type: ignore[arg-type]
     message: var[str] = var("", init=False)
-    """The reason why a value was rejected; "" if none was."""
+    """Why the last value was rejected; "" if it was not."""
     typed: var[str | None] = var(None, init=False)
-    """The text that the user is typing; None if the user is not typing."""
+    """The text that the user is typing; None if the user is not typing a value."""
 
     class Changed(Message):
-        """The user moved the slider.
-
-        final: False while the user drags the thumb.
-        """
+        """The user moved the slider. final: False during a drag."""
 
         def __init__(self, name: str, value: Value, final: bool) -> None:
             super().__init__()
@@ -107,7 +100,7 @@ there shows the reason.
         self.set_reactive(Slider.control, control)
         self.parameter = control.parameter
         self._numeric = is_numeric(control.parameter)
-        # The columns of the track and of the value.
+        # columns of the track and of the value
         self._track = self._value = range(0)
         self._names: dict[range, Value] = {}
 
@@ -116,7 +109,7 @@ there shows the reason.
     def watch_control(self, before: Control, control: Control) -> None:
         self.repaint()
         if control.value != before.value:
-            self.message = ""  # the message concerned the previous value
+            self.message = ""  # the message was about the previous value
 
     def watch_message(self, _: str, message: str) -> None:
         self.repaint()
@@ -143,7 +136,7 @@ there shows the reason.
         self._track = range(start + 1, start + 1 + cells)
         body: list[Run] = [("┣", MUTED), *self._drawn_track(cells), ("┫", MUTED)] if cells else []
         if text := self.message or self._hint():
-            # Draw the note after the track if it fits there, or else over the track.
+            # a note that does not fit after the track covers the track
             style, used = BAD if self.message else MUTED, cells + 2 if cells else 0
             fits = used + 1 + cell_len(text) <= room
             body, behind = (body, [(" " + text, style)]) if fits else ([(fit(text, room), style)], [])
@@ -176,12 +169,12 @@ there shows the reason.
         return f"{reach.low:,} to {reach.high:,}{of}{example}; Enter sets it"
 
     def _cells_and_end(self, start: int, room: int) -> tuple[int, list[Run]]:
-        """Return the number of cells in the track, and the text after it: upper end and note, or the names of
-        the choices.
+        """Return the number of cells of the track, and the text after the track: upper end and note, or the
+        names of the choices.
         """
         self._names.clear()
         if isinstance(self.parameter, Integer | LogInteger):
-            # Compute the width from the available room alone, so that the rows align.
+            # the width depends only on the room, so that the rows are aligned
             note = 0 if room < 44 else 1 + min(26, room // 3)
             right = 0 if room < 24 else 1 + HIGH_WIDTH + note
             cells = room - right - 2
@@ -193,7 +186,7 @@ there shows the reason.
             end = " " + fit(high, HIGH_WIDTH) + fit(" " + self.control.note, note)
             return cells, [(end, MUTED)] if right else []
         there = stops(self.parameter)
-        # Shorten a long name to fit between two "…" that represent the other names.
+        # A long name is shortened to fit between two "…", which stand for the other names.
         names = [fit(name, min(cell_len(name), max(1, room - 5))) for name in map(words, there)]
         widths = [3 + cell_len(name) for name in names]
         cells = min(6 * (len(there) - 1) + 1, room - sum(widths))
@@ -202,8 +195,8 @@ there shows the reason.
         return cells, self._listed(names, widths, start + (cells + 2 if cells else 0), room)
 
     def _listed(self, names: Sequence[str], widths: Sequence[int], column: int, room: int) -> list[Run]:
-        """Return the names of the choices; if not all fit, the chosen name and as many names around it as
-        possible.
+        """Return the names of the choices. If not all fit, return the chosen name and as many neighbors as
+        fit.
         """
         there = stops(self.parameter)
         at, first, behind = there.index(self.value), 0, len(names)
@@ -254,7 +247,9 @@ there shows the reason.
             self._set(value)
 
     def _go(self, wanted: Value, direction: int, *, final: bool = True) -> None:
-        """Move towards `wanted` as far as the limits allow. If the slider cannot move, show why."""
+        """Move towards `wanted` as far as the limits allow. Shows the reason if the limits stop the
+        slider.
+        """
         reach, before = self.control.reach, self.value
         held = reach.held(wanted, direction)
         self._set(held, final)
@@ -274,11 +269,11 @@ there shows the reason.
         self._go(fine_step(self.parameter, self.value, direction), direction)
 
     def action_end(self, direction: int) -> None:
-        """Move to the end of the track in the given direction, as far as the limits allow."""
+        """Move to the end of the track in this direction, as far as the limits allow."""
         self._go(stops(self.parameter)[0 if direction < 0 else -1], direction)
 
     def action_mark(self, direction: int) -> None:
-        """Move to the next value from the document, or to the crossover."""
+        """Move to the next value from the document, or to the crossover if that is nearer."""
         crossover = self.control.crossover
         marks = (*self.control.marks, *([] if crossover is None else [round(crossover)]))
         mark = next_mark(self.parameter, marks, self.value, direction)
@@ -288,7 +283,7 @@ there shows the reason.
             self._take(mark)
 
     def action_edit(self) -> None:
-        """Start typing a value; for choices, select the next choice."""
+        """Start to type a value; for choices, select the next choice."""
         if self._numeric:
             self._type("")
         else:
@@ -302,13 +297,11 @@ there shows the reason.
     # Typing
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Return True if a key is part of the value being typed, so that no key binding uses it."""
+        """Return True if a key types a character of the value, so that no binding uses this key."""
         return self.typed is not None and character is not None and character.isprintable()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While the user types a value, let the key that started typing end it, and disable actions whose
-        keys type a character.
-        """
+        """While the user types a value, disable actions whose keys are part of typing."""
         return self.typed is None or action not in ("edit", "mark")
 
     def on_key(self, event: events.Key) -> None:
@@ -385,5 +378,5 @@ there shows the reason.
 
 
 def words(value: Value) -> str:
-    """Format a number with all digits, `10240` → `10,240`, because "10k" could mean 10,000 or 10,240."""
+    """Format a number with all its digits (`10,240`), because "10k" could also mean 10,000."""
     return value if isinstance(value, str) else f"{value:,}"

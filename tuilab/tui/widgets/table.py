@@ -1,4 +1,4 @@
-"""A table that draws only the visible rows, so that 100,000 rows cost no more than 100."""
+"""A table that draws only visible rows, so that 100,000 rows are as fast as 100."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +18,10 @@ Row = TypeVar("Row")
 
 HEAD = TextStyle("muted", bold=True)
 SAMPLED = 200
-"""Number of evenly spaced rows whose texts determine the width of a column."""
+"""Number of rows, evenly spaced, whose texts determine the widths of the columns."""
 WHEEL = 3
 LITTLE = 8
-"""Width in cells. Columns with a fixed width shrink only after all other columns have shrunk to this
-width.
-"""
+"""Width in cells to which all other columns shrink before columns with a fixed width shrink."""
 
 
 @dataclass(frozen=True)
@@ -31,28 +29,28 @@ class Column(Generic[Row]):
     label: str
     cell: Callable[[Row], str]
     width: int = 0
-    """Width in cells; 0 for the width of its texts, up to `most`."""
+    """Width in cells; 0 to fit the texts, up to `most` cells."""
     most: int = 32
     least: int = 12
-    """Minimum width of a flexible column, in cells."""
+    """Minimum width in cells if `flex` is true."""
     align: Literal["left", "right"] = "left"
     flex: bool = False
-    """Whether the column takes the remaining width."""
+    """Whether the column may shrink, and takes the remaining width."""
     drop: int = 0
-    """On a narrow screen, the column with the highest number is dropped first; 0 is never dropped."""
+    """Order in which columns are dropped on a narrow screen, the highest number first; 0 for never."""
     sparse: bool = False
-    """Whether the column is omitted if it is empty in every row."""
+    """Omit the column if it is empty in every row."""
     style: Callable[[Row], TextStyle | None] | None = None
     key: Callable[[Row], Any] | None = None
-    """Sort key; None to sort by the text."""
+    """Sort key of a row; None to sort by the column's text."""
 
 
 class Table(LineWidget, Generic[Row], can_focus=True):
     """Rows of any type in columns, with a filter, a sort order and a cursor.
 
-    columns: see `Column`. detail: returns a sentence about the row under the cursor, for the last line.
-    style: returns the style of a whole row. text: returns the text that the filter searches; all cells by
-    default. follow: whether the cursor stays on the last row as rows are added.
+    detail: returns a sentence about the row under the cursor, for the last line. style: returns the style of
+    a whole row. text: returns the text that the filter searches; by default, all cells. follow: keep the
+    cursor on the last row when rows are added.
     """
 
     DEFAULT_CSS = "Table { height: 1fr; width: 1fr; }"
@@ -79,7 +77,7 @@ of the row under the cursor, and the number of rows.
     ]
 
     class Selected(Message):
-        """The user opened the row under the cursor with enter or a second click."""
+        """The user opened the row under the cursor."""
 
     class Moved(Message):
         """The cursor has moved to another row."""
@@ -110,14 +108,14 @@ of the row under the cursor, and the number of rows.
     # Rows
 
     def set_rows(self, rows: Sequence[Row]) -> None:
-        """Replace the rows. The list is not copied: to add rows, append to it and call `grew`."""
+        """Replace the rows. The list is not copied: to add rows, append to the list and call `grew`."""
         self.rows, self._texts = rows, list[str]()
         self._widths: list[int] = []
         self._measured = 0
         self.rearrange()
 
     def grew(self) -> None:
-        """Update the table after rows were added at the end of the list, or removed."""
+        """Update the table after the list of rows has grown or shrunk at its end."""
         at_end = self.cursor >= self.shown - 1
         self._places = self._rearranged()
         last = max(0, self.shown - 1)
@@ -125,8 +123,8 @@ of the row under the cursor, and the number of rows.
         self.repaint()
 
     def rearrange(self) -> None:
-        """Apply the filter and the sort order. The cursor moves to the first row; in an unsorted table with
-        `follow`, it moves to the last row.
+        """Apply the filter and the sort order, and move the cursor to the first row. In an unsorted table
+        with `follow`, move it to the last row.
         """
         self._places = self._rearranged()
         self.cursor = max(0, self.shown - 1) if self._follow and not self._sorted else 0
@@ -134,9 +132,7 @@ of the row under the cursor, and the number of rows.
         self.repaint()
 
     def _rearranged(self) -> Sequence[int]:
-        """Return the indices of the rows that match the filter, in sort order. A row matches if its text
-        contains every word.
-        """
+        """Return the indices of the rows whose text contains all words of the filter, in sort order."""
         places: Sequence[int] = range(len(self.rows))
         if self._filter:
             if len(self._texts) > len(self.rows):
@@ -152,7 +148,7 @@ of the row under the cursor, and the number of rows.
 
     @property
     def filter(self) -> str:
-        """Words that a visible row must contain; case is ignored."""
+        """Words that visible rows contain, in any case."""
         return self._filter
 
     @filter.setter
@@ -162,7 +158,7 @@ of the row under the cursor, and the number of rows.
 
     @property
     def found_by(self) -> str:
-        """The filter's words that the visible rows contain."""
+        """The words of the search that found the visible rows."""
         return self._filter
 
     def order_by(self, column: int | None, reverse: bool = False) -> None:
@@ -210,8 +206,8 @@ of the row under the cursor, and the number of rows.
         return max(1, height - (2 if height >= 5 else 1))
 
     def _natural_widths(self) -> list[int]:
-        # Compute widths again when the number of rows has doubled. This is often enough for a growing log,
-        # and rare enough to keep the columns from jumping.
+        # Measure the columns again when the number of rows has doubled: often enough for a growing log, and
+        # rarely enough for steady columns.
         if not self._widths or len(self.rows) > 2 * self._measured:
             self._measured = len(self.rows)
             some = self.rows[:: max(1, self._measured // SAMPLED)]
@@ -249,8 +245,8 @@ of the row under the cursor, and the number of rows.
         return ((mark, TextStyle("accent", on=ground)), *self._cells(cell), (rest, TextStyle(on=ground)))
 
     def _foot(self) -> str:
-        """Return the last line: `3 of 20 runs with “stft” (of 50)`, and the description of the row under the
-        cursor.
+        """Return the last line, such as `3 of 20 runs with “stft” (of 50)`, with the detail of the row under
+        the cursor.
         """
         total = len(self.rows)
         counted = ("" if self.shown == 1 else f"{self.cursor + 1:,} of ") + plural(self.shown, self._noun)
@@ -329,18 +325,18 @@ of the row under the cursor, and the number of rows.
 
 
 def natural_width(column: Column[Row], rows: Sequence[Row]) -> int:
-    """Return the width of the column in cells: the widest of its label and of its texts in these rows."""
+    """Return the width in cells that the column needs for its label and for its texts in these rows."""
     if column.width:
         return column.width
     widest = max((cell_len(column.cell(row)) for row in rows), default=0)
-    # Reserve two cells for the arrow that marks the sorted column.
+    # two cells more for the arrow of the sorted column
     return max(cell_len(column.label) + 2, min(column.most, widest))
 
 
 def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int) -> list[tuple[int, int]]:
-    """Return (index, width) of the columns that fit in `room` cells, with one cell between them.
+    """Return (index, width) of the columns that fit in `room` cells, with one cell between columns.
 
-    natural: the width that each column needs; a column that needs no width is omitted.
+    natural: the width that each column needs; 0 omits the column.
     """
     shown = [index for index, width in enumerate(natural) if width]
 
@@ -354,13 +350,13 @@ def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int)
         shown.remove(gone)
     widths = {index: least(index) for index in shown}
     while sum(widths.values()) + len(shown) - 1 > room and max(widths.values()) > 1:
-        # Shrink the widest column. Shrink a column with a fixed width, such as a date, only if the others are
-        # already narrow.
+        # Shrink the widest column. Columns with a fixed width, such as dates, shrink only after all others
+        # are narrow.
         can = [index for index in shown if not columns[index].width and widths[index] > LITTLE] or shown
         widths[max(can, key=lambda index: widths[index])] -= 1
     left = max(0, room - sum(widths.values()) - (len(shown) - 1))
     flexible = [index for index in shown if columns[index].flex]
     for place, index in enumerate(flexible):
-        # The flexible columns share the remaining width equally.
+        # flexible columns share the remaining width equally
         widths[index] += left // len(flexible) + (place < left % len(flexible))
     return [(index, widths[index]) for index in shown]

@@ -1,6 +1,4 @@
-"""Draws events over time, one lane per device or thread. The user can pan, zoom, and read the event under the
-cursor.
-"""
+"""Draws events over time, with a lane for each device or thread."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -26,17 +24,17 @@ HUES = {
     },
     "": "h0",
 }
-"""Hues by phase; "" is the key for events without a phase."""
+"""Hues by phase; "" stands for events without a phase."""
 OTHER = "other"
 FILL = 70
 """Percentage of a phase's color in the background of its events.
 
-With a lower percentage, two phases would look the same on a terminal with 256 colors.
+A lower percentage would make two phases look the same on a terminal with 256 colors.
 """
 LEAST_WITH_LEGEND = 6
-"""Minimum rows for a separate legend line. With fewer rows, the legend is at the end of the last line."""
+"""Minimum rows for a separate legend. With fewer rows, the legend ends the last line."""
 LEAST_WORDS = 16
-"""Cells reserved next to the legend for the description of an event."""
+"""Cells kept free of the legend for the description of an event."""
 
 
 class Timeline(LineWidget, can_focus=True):
@@ -68,7 +66,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     window: var[tuple[float, float]] = var((0.0, 1.0))
     """First and last visible time, in seconds."""
     cursor: var[tuple[int, int]] = var((0, 0))
-    """The track of the event under the cursor, and the event's index in this track."""
+    """The event under the cursor: index of its track, and its index in the track."""
 
     def __init__(self, *, empty: str = "The timeline is still empty.") -> None:
         super().__init__(empty=empty)
@@ -79,13 +77,13 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self._top = self._lost = 0
 
     def show_profile(self, profile: Profile | None) -> None:
-        """Show all events of a profile. If the profile is already shown, keep the position."""
+        """Show all events of a profile. A profile that is already shown keeps its position."""
         if profile is self._profile:
             return
         self._profile = profile
         spans = profile.spans if profile else ()
         self._lanes = [f"{lane.device} {lane.name}" for lane in profile.lanes] if profile else []
-        # Put the lanes of GPUs first, because the host's threads would leave them no room on a short screen.
+        # lanes of GPUs come first, because on a short screen the host's threads would leave no room for them
         self._tracks = sorted(tracks(spans), key=lambda track: not self._lanes[track.lane].startswith("GPU"))
         self._lost = len(spans) - sum(len(track.spans) for track in self._tracks)
         begin = min((span.start_s for span in spans), default=0.0)
@@ -100,7 +98,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         return self._tracks[track].spans[index] if self._tracks else None
 
     def validate_window(self, window: tuple[float, float]) -> tuple[float, float]:
-        """Keep the window within the profile."""
+        """Clip the window to the profile."""
         (begin, finish), (first, last) = window, self._whole
         length = min(last - first, max((last - first) * 1e-7, finish - begin))
         begin = min(max(begin, first), last - length)
@@ -163,7 +161,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         ]
 
     def _legend(self, width: int) -> Line:
-        """Return the names of the visible phases in their colors; empty if the terminal has no colors."""
+        """Return the names of the profile's phases in their colors; empty if the terminal has no colors."""
         if self.app.no_color:
             return ()
         there = {span.phase if span.phase in HUES else "" for track in self._tracks for span in track.spans}
@@ -175,7 +173,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         return tuple(out)
 
     def _row(self, track: Track, columns: int, chosen: int) -> list[Run]:
-        """Return the events of a track in `columns` cells, with the chosen event highlighted."""
+        """Return the events of a track in `columns` cells, with the event `chosen` highlighted."""
         out: list[Run] = []
         at = 0
         for piece in stretches(track, *self.window, columns):
@@ -190,7 +188,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
                 style = TextStyle("text" if picked else hue, bold=picked, reverse=picked)
                 out.append(("▌", style))
             else:
-                # Leave the left edge free, because it separates the event from its neighbor.
+                # the free left edge separates the event from its neighbor
                 name = fit(piece.span.name if width > 3 else "", width - 1)
                 out.append(("▏" + name, TextStyle(bold=picked, reverse=picked, on=f"{hue}/{FILL}")))
         return out
@@ -207,13 +205,12 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     # Moving
 
     def action_pan(self, direction: int) -> None:
-        """Pan by a quarter of the window; direction: 1 for later times, -1 for earlier ones."""
         begin, finish = self.window
         step = (finish - begin) * PAN * direction
         self.window = begin + step, finish + step
 
     def action_zoom(self, direction: int) -> None:
-        """Zoom in or out, around the event under the cursor if it is visible, else around the middle."""
+        """Zoom around the event under the cursor if it is visible, else around the middle of the window."""
         begin, finish = self.window
         span = self.span
         middle = span.start_s + span.duration_s / 2 if span else begin
@@ -237,7 +234,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self._go(track, index + direction)
 
     def action_lane(self, direction: int) -> None:
-        """Move to the event at the same time in the row above or below."""
+        """Move to the event at the same time in another row."""
         if span := self.span:
             self._go_to(self.cursor[0] + direction, span.start_s)
 

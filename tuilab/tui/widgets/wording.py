@@ -1,4 +1,4 @@
-"""Fits text into cells by cutting or wrapping it. Pure functions."""
+"""Fits text into cells by cutting or wrapping it."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,11 @@ from tuilab.tui.widgets.look import Run
 
 
 def fit(text: str, width: int, align: str = "left") -> str:
-    """Return `text` in exactly `width` cells. A text that is too long ends with an ellipsis."""
+    """Return the text in exactly `width` cells. Text that is too long ends with an ellipsis."""
     if width <= 0:
         return ""
     if not text.isprintable():
-        # Convert text of several lines, which was sanitized on input, into one line.
+        # put text of several lines on one line
         text = sanitize_line(text)
     length = cell_len(text)
     if length > width:
@@ -25,16 +25,16 @@ def fit(text: str, width: int, align: str = "left") -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Wrap `text` into lines of at most `width` cells, between words if possible.
+    """Wrap a text into lines of at most `width` cells, between words if possible.
 
-    A figure stays with its unit, and an interval stays in one piece.
+    Keeps a figure and its unit on the same line, and also an interval.
     """
     lines = Content(keep_on_line(" ".join(text.split()))).wrap(max(1, width))
     return [line.plain.strip().replace(HELD, " ") for line in lines if line.plain.strip()]
 
 
 def clip(text: str, width: int, lines: int) -> list[str]:
-    """Wrap `text` into at most `lines` lines. If it needs more, cut the last line after a word."""
+    """Wrap a text into at most `lines` lines. A longer text is cut after a word."""
     wrapped = wrap(text, width)
     if len(wrapped) <= lines:
         return wrapped
@@ -42,7 +42,7 @@ def clip(text: str, width: int, lines: int) -> list[str]:
 
 
 def whole_words(text: str, width: int) -> str:
-    """Return `text`, cut after a word if it is too long, because cutting a number would change it."""
+    """Cut a text that is too long, after a word, because cutting a number would change it."""
     if cell_len(text) <= width:
         return text
     text = keep_on_line(text)
