@@ -64,7 +64,6 @@ class Zygote:
 
 @cache
 def zygote(environment: tuple[tuple[str, str], ...] = ()) -> Zygote:
-    """Return the zygote for the environment variables that affect TensorFlow's import."""
     return Zygote(dict(environment))
 
 

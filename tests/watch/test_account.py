@@ -263,7 +263,7 @@ def test_a_keras_function_that_wraps_no_other_is_not_counted(monkeypatch: pytest
 def test_all_time_of_a_call_that_traced_or_compiled_is_of_this_kind(
     monkeypatch: pytest.MonkeyPatch, made: str
 ) -> None:
-    """A sample sees only the Python code of a trace as tracing, and the rest as running graphs."""
+    """Samples alone would count only a trace's Python code as tracing, and the rest as running graphs."""
     call = (PREDICT,), "Function.__call__", "train"
     monkeypatch.setattr(Account, "_row", lambda *_: (("graphs", *call), False))
     seen = Account(time.perf_counter() - 10.0)

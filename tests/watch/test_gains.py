@@ -1,4 +1,4 @@
-"""The maximum gain of a fix, if the pipeline uses the same processors as the step."""
+"""The maximum gain of a fix for a pipeline that uses the same processors as the step."""
 
 import msgspec
 import pytest

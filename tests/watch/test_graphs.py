@@ -27,7 +27,7 @@ class Trace(list[SimpleNamespace]):
 
 @pytest.mark.parametrize("of_user", [FRAMES, FRAMES[:2], FRAMES[2:], []])
 def test_the_line_of_an_op_is_the_innermost_of_the_users(of_user: list[SimpleNamespace]) -> None:
-    """TensorFlow takes files in a user's folder `tensorflow/python` for its own."""
+    """TensorFlow mistakes files in a user's folder `tensorflow/python` for its own."""
     assert own_line(SimpleNamespace(traceback=Trace(FRAMES, of_user))) == ["/home/me/layers.py", 7]
 
 

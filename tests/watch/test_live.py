@@ -62,7 +62,6 @@ def test_the_first_step_and_its_device_activity_are_shown_at_once(
 
 @pytest.mark.smoke
 def test_a_page_that_fails_does_not_end_the_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A note names the error. The watch still notices the program's end and exit code."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
 
     def fails(*_: object, **__: object) -> None:

@@ -97,7 +97,6 @@ def on_gpu(
 
 @pytest.mark.slow
 def test_layers_have_the_names_of_the_program(tmp_path: Path) -> None:
-    """Covers the graph of `fit`, which renumbers every scope, and a function that calls the model."""
     for number, training in enumerate(("model.fit(x, y, epochs=4, verbose=0)", STEP)):
         file = tmp_path / f"{number}.py"
         file.write_text(LAYERED + training)

@@ -361,8 +361,6 @@ def test_damaged_folders_and_data_are_refused_in_a_sentence(worker, models, tmp_
 
 
 class Leaves:
-    """Writes a file when it is unpickled."""
-
     def __init__(self, folder):
         self.folder = folder
 

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 Save = Callable[[Any, Path], Path]
-"""A function that takes TensorFlow and an empty folder, creates the model, and returns the file, or the
-folder of its graph.
-"""
+"""Takes TensorFlow and an empty folder, saves a model there, and returns the model's file or folder."""
 
 SCALE = """
 import keras
@@ -29,9 +27,9 @@ class Scale(keras.layers.Layer):
 class Made:
     """A model and the expected results.
 
-    parameters: its sliders except the dtype. lacks: what cannot run (a mode, a mode of a variant, a variant
-    in a precision), with a word from the reason. trains: True if it has a training step. signature: appended
-    to the folder's name. small: True if it is quick to measure.
+    parameters: names of the model's parameters except the dtype. lacks: what cannot run (a mode, a mode of a
+    variant, a variant in a precision), with a word from the reason. trains: True if the model has a training
+    step. signature: appended to the folder's name. small: True if the model is quick to measure.
     """
 
     save: Save
@@ -201,7 +199,6 @@ def subclassed(tf: Any, folder: Path) -> Path:
 
 
 def several(tf: Any, folder: Path) -> Path:
-    """Save a graph with two signatures that share a table."""
     root = tf.Module()
     root.table = tf.Variable(tf.random.stateless_normal((30, 6), (1, 2)))
     spec = tf.TensorSpec([None], tf.int64)

@@ -133,7 +133,6 @@ def text_vectors(keras: Any, text: Any) -> Any:
 
 
 def adapted(keras: Any) -> Any:
-    """Return a model whose layers learned a vocabulary, statistics and limits from data."""
     layers = keras.layers
     text, name, age = keras.Input((1,), dtype="string"), keras.Input((2,), dtype="string"), keras.Input((3,))
     words, key = layers.TextVectorization(output_sequence_length=5), layers.StringLookup()
@@ -224,10 +223,10 @@ def weights_only(tf: Any, folder: Path) -> Path:
 
 
 def _own(folder: Path) -> dict[str, Any]:
-    """Write a file with the user's own code, and return the names that it defines. Its objects are registered
-    in Keras under the folder's name.
+    """Write a file with the user's own code, and return the names that the code defines.
 
-    This name must be unique, because a worker keeps the classes that an earlier `--code` registered.
+    The code registers its objects in Keras under the folder's name, which must be unique, because a worker
+    keeps the classes that an earlier `--code` registered.
     """
     text = OWN.replace('"own"', f'"{folder.name}"')
     (folder / "own.py").write_text(text)

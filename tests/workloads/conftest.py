@@ -40,7 +40,6 @@ Make = Callable[..., Made]
 
 
 def marks(case: Case) -> dict[str, float]:
-    """Return the seconds of each part that a call marks for a profile, in order."""
     spent: dict[str, float] = {}
 
     @contextmanager
@@ -56,7 +55,6 @@ def marks(case: Case) -> dict[str, float]:
 
 @pytest.fixture
 def make(tf: Any) -> Iterator[Make]:
-    """Return a function that builds a workload's arm, which is closed when the test ends."""
     made: list[Made] = []
 
     def build(

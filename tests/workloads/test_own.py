@@ -15,7 +15,6 @@ from tuilab.model.scenario import Budget, Scenario
 pytestmark = pytest.mark.real_worker
 TOUCH = Budget(name="quick", warm_s=0.0, warm_limit_s=0.05, precision=1.0, rounds=2, limit_s=0.2)
 ONE = ArmSelection(devices=("CPU:0",))
-"""Selects each mode on one device."""
 
 FILE = '''
 from typing import Annotated

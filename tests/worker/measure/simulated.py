@@ -21,8 +21,6 @@ SYNC_S = 20e-6
 
 
 class Clock:
-    """A clock in nanoseconds that advances only when time is spent."""
-
     def __init__(self) -> None:
         self.ns = 0
 
@@ -84,6 +82,6 @@ class Simulation:
 
 
 def noisy(seconds: float, spread: float, seed: int = 0) -> Callable[[], float]:
-    """Return a function that returns log-normally distributed seconds around a median."""
+    """Return a function that draws log-normally distributed seconds around a median."""
     rng = random.Random(seed)
     return lambda: seconds * 2.718281828 ** rng.gauss(0.0, spread)

@@ -1,4 +1,4 @@
-"""The canary tells a machine whose speed changed from a machine that was only interrupted."""
+"""The canary distinguishes a machine whose speed changed from a machine that was only interrupted."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,7 +12,6 @@ def canary(songs: Iterator[float]) -> Canary:
 
 
 def sung(*songs: float) -> Iterator[float]:
-    """Yield each duration once for each repetition of the canary's computation."""
     for song in songs:
         yield from [song] * TRIES
 

@@ -1,5 +1,5 @@
-"""Each op of a graph with Keras' and TensorFlow's op names is assigned to its layer. Each layer's work equals
-a count by hand.
+"""Each op of a graph is assigned to its layer by the op's name, and each layer's work equals a count by
+hand.
 """
 
 from typing import Any

@@ -52,9 +52,7 @@ KNOWN = {
     "input-pipeline": {"MapDataset": "-"},
     "resource": {"IteratorGetNext": "float32", "QueueDequeueV2": "float32"},
 }  # fmt: skip
-"""Ops and dtypes of TensorFlow 2.21 in a CUDA build, by the code of the reason why a GPU runs them or does
-not.
-"""
+"""Ops and dtypes of TensorFlow 2.21 in a CUDA build, by the code of the reason for their placement."""
 PAIRS = [
     (op, "" if dtype == "-" else dtype, code)
     for code, ops in KNOWN.items()
