@@ -1,8 +1,8 @@
 """Runs commands in which each system call fails once: `python faulted.py`, with `faulty.c` preloaded.
 
 Reads trials as JSON lines, and answers each with one line. A trial is a fork of this process, which has
-already imported the command line; each worker is a fork of the trial. A trial ends when no process that it
-started remains. A trial that takes too long is killed and reported as a hang.
+already imported the command line; each worker is a fork of the trial. A trial ends when all processes that it
+started have ended. A trial that takes too long is killed and reported as a hang.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ def export() -> None:
 
 
 def remember() -> None:
-    """Change a saved preference. If it cannot be saved, the change applies only to this session."""
+    """Change a saved preference. If saving fails, the preference applies only to this session."""
     from tuilab.lab import files
 
     files.remember_opened("b.py")
@@ -74,8 +74,8 @@ def load_commands() -> None:
 
 
 def fork_workers(faulty: ctypes.CDLL) -> None:
-    """Fork this process whenever a command starts these tests' worker, because starting a new Python process
-    takes longer.
+    """Fork this process whenever a command starts the tests' worker, which is faster than starting a new
+    Python process.
     """
     begin = asyncio.BaseEventLoop.subprocess_exec
 
@@ -108,8 +108,8 @@ def fork_workers(faulty: ctypes.CDLL) -> None:
 
 
 def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
-    """Run one trial. Return the exit code or "hang", the number of calls of the failing kind, and whether a
-    process that it started still runs.
+    """Run one trial. Return the exit code or "hang", the number of calls of the kind that fails, and
+    whether a process of the trial still runs.
     """
     out, counted = Path(str(told["out"])), Path(f"{told['out']}.calls")
     counted.unlink(missing_ok=True)
@@ -159,8 +159,8 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
 
 
 def at_rest() -> bool:
-    """Wait until every process of a command has ended; return False if one still runs. This process adopts
-    orphans.
+    """Wait until all processes of a command have ended; return False if one still runs. This process
+    inherits orphans.
     """
     until = time.monotonic() + REST_S
     with contextlib.suppress(ChildProcessError):

@@ -1,8 +1,8 @@
 """Writes hostile model files: python -m tests.attack.hostile_models MODELS OUTSIDE SECRET PORT
 
-Each file represents a published vulnerability of Keras or TensorFlow, or a gap found here. OUTSIDE is a
-folder that must stay empty, SECRET a file whose text must appear nowhere, PORT a port on this host that no
-file may connect to.
+Each file shows a published vulnerability of Keras or TensorFlow, or a gap that tuilab's tests found. OUTSIDE
+is a folder that must stay empty, SECRET a file whose text must appear nowhere, PORT a port on this host to
+which no file may connect.
 """
 
 import base64
@@ -25,7 +25,7 @@ HUGE = 2**31
 
 class Made:
     """Writes the hostile files to `folder`. The other fields are the targets of the attacks: a folder, a
-    file, a port.
+    file and a port.
     """
 
     def __init__(self, models: Path, outside: Path, secret: Path, port: int) -> None:
@@ -36,7 +36,7 @@ class Made:
     def saved(
         self, name: str, function: Callable[[Any], Any], edit: Callable[[Any], None] | None = None
     ) -> Path:
-        """Save a model that is a function of four numbers; return its folder. edit: changes its
+        """Save a model that is a function of four numbers; return its folder. edit: changes the model's
         `MetaGraphDef`.
         """
         import tensorflow as tf
@@ -76,7 +76,6 @@ class Made:
         self.saved("recursive", lambda x: {"y": x * 2}, edit)
 
     def image_bomb(self) -> None:
-        """A PNG file of a few kilobytes decodes to gigabytes of pixels."""
         import tensorflow as tf
 
         side = 20_000
@@ -117,7 +116,7 @@ class Made:
         self.saved("constant_bomb", adds, edit)
 
     def unlisted(self) -> None:
-        """The graph's function list lacks the functions that the objects refer to."""
+        """The graph's function list lacks functions that the model's objects use."""
         import tensorflow as tf
 
         def saves(x: Any) -> Any:
@@ -136,7 +135,7 @@ class Made:
         self.saved("unlisted", saves, edit)
 
     def named_as_an_op(self) -> None:
-        """A function is named `WriteFile`, so that its calls look like that op."""
+        """A function is named `WriteFile`, so a call of this function looks like the op."""
 
         def edit(graph: Any) -> None:
             other = graph.graph_def.library.function.add()
@@ -148,8 +147,6 @@ class Made:
         self.saved("named_as_an_op", self.writes, edit)
 
     def twice(self) -> None:
-        """Two functions have the same name, and the second one is harmless."""
-
         def edit(graph: Any) -> None:
             library = graph.graph_def.library.function
             for function in list(library):
@@ -202,7 +199,7 @@ class Made:
     ) -> Path:
         """Save a small `.keras` file with an edited description; return its path.
 
-        members: contents by file name, with `_` for the dot; None omits the file.
+        members: contents of archive members by file name, with `_` for the dot; None omits the member.
         """
         import keras
 
@@ -233,12 +230,11 @@ class Made:
 
     @staticmethod
     def code() -> dict[str, Any]:
-        """Return a function in the form in which Keras stores one in the file."""
         compiled = compile("import os; os.system('true')", "x", "exec")
         return {"code": base64.b64encode(marshal.dumps(compiled)).decode(), "defaults": None, "closure": None}
 
     def unsafe_switch(self) -> None:
-        """CVE-2025-9906: the description turns safe mode off before it uses code."""
+        """CVE-2025-9906: the description turns off safe mode and then uses code."""
         function = "enable_unsafe_deserialization"
 
         def edit(described: Any) -> None:
@@ -259,13 +255,11 @@ class Made:
         self.packed("torch_pickle", self.adding("keras.layers", "TorchModuleWrapper", {"module": data}))
 
     def nested_graph(self) -> None:
-        """CVE-2026-1462: a layer, here inside another layer, opens a SavedModel."""
         inner = {"module": "keras.layers", "class_name": "TFSMLayer", "registered_name": None}
         inner["config"] = {"filepath": str(self.models / "twice"), "call_endpoint": "serving_default"}
         self.packed("nested_graph", self.adding("keras.layers", "TimeDistributed", {"layer": inner}))
 
     def evaluates(self) -> None:
-        """CVE-2025-1550: an arbitrary Python function is used as a metric."""
         metric = {"module": "builtins", "class_name": "function", "config": "eval", "registered_name": "eval"}
         self.packed("evaluates", lambda described: described["compile_config"].update(metrics=[metric]))
 
@@ -301,7 +295,7 @@ class Made:
         self.packed(name, model_weights_h5=stream.getvalue())
 
     def shape_bomb(self) -> None:
-        """CVE-2026-0897: the dataset of a weight claims to hold terabytes."""
+        """CVE-2026-0897: the dataset of a weight claims to contain terabytes."""
         self.weights("shape_bomb", lambda f, at: f.create_dataset(at, (2**40,), "f4", chunks=(1024,)))
 
     def external_weights(self) -> None:
@@ -342,7 +336,7 @@ KINDS = {
     "external_weights.keras": "outside the file",
     "linked_group.h5": "model_weights",
 }
-"""Words from the message with which tuilab rejects each file."""
+"""For each file, a part of the message with which tuilab rejects it."""
 
 
 def make(models: Path, outside: Path, secret: Path, port: int) -> None:

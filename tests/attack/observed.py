@@ -1,7 +1,8 @@
-"""Sends an observer's messages, steps and profiler windows without TensorFlow.
+"""Sends an observer's messages, steps and profiler windows, but does not use TensorFlow. At the end, prints
+`end`.
 
-Optional arguments: number of repetitions of the messages, and seconds between them. Prints `end` afterwards.
-Run with `-I -S`, so that the real observer is not loaded.
+Optional arguments: number of repetitions of the messages, and seconds between repetitions. Run with `-I -S`,
+so that Python does not load the real observer.
 """
 
 import contextlib

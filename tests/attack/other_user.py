@@ -1,7 +1,7 @@
 """Runs commands as another user of the machine. Reads trials as JSON lines and answers each with one line.
 
-Each trial is a fork. The other user may be unable to read the Python files, so the trial first runs the
-command with full privileges, which imports them, and then drops the privileges.
+Each trial is a fork. The other user may be unable to read the Python files. A trial therefore runs the
+command first with full privileges, which imports the files, and then without.
 """
 
 import contextlib
@@ -31,7 +31,6 @@ def command(words: list[str], environment: dict[str, str]) -> tuple[int, str, st
 
 
 def code(text: str, environment: dict[str, str], answer: Callable[[object], None]) -> None:
-    """Run Python code. The code calls `answer` and may then continue to run."""
     os.environ |= environment
     exec(text, {"answer": answer})
 

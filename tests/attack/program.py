@@ -1,4 +1,5 @@
-"""Runs `tuilab` with this folder's worker. Arguments: seconds per round, a file, and the command's words.
+"""Runs `tuilab` with the worker in `worker.py`. Arguments: seconds per round, a file, and the command's
+words.
 
 The single word `script` runs a short program that measures; `serve` serves a lab with that worker.
 """

@@ -15,8 +15,8 @@ import pytest
 HERE = Path(__file__).parent
 FOREVER = 2**40
 KILLED, HALF, CUT, GROWN = -1, -2, -3, -4
-"""Used in place of an errno: the process is killed; only half is written; the file is cut before it is read;
-the file grows before it is read.
+"""Values in place of an errno. They kill the process, write only half of the data, truncate the file
+before it is read, or extend the file before it is read.
 """
 
 
@@ -24,8 +24,8 @@ the file grows before it is read.
 class Outcome:
     """The outcome of a trial.
 
-    code: the command's exit code, or "hang". calls: number of system calls of the failing kind. stays: True
-    if a process of the command still runs.
+    code: the command's exit code, or "hang". calls: number of system calls of the kind that fails. stays: a
+    process of the command still runs.
     """
 
     code: int | str
@@ -67,11 +67,11 @@ class Faulty:
         seconds: float = 30.0,
         **environment: str,
     ) -> Outcome:
-        """Run a command in which some system calls fail; return its outcome.
+        """Run a command in which some system calls fail; return the outcome.
 
-        fault: the kind of call, the first call to fail, the number of failing calls, and the errno. below:
-        count only calls on files below this folder. folder: the working directory. in_worker: fail calls of
-        the worker only. stdout: another file for the output.
+        fault: the kind of call, the number of the first call that fails, the number of failing calls, and the
+        errno. below: count only calls on files below this folder. folder: the working directory. in_worker:
+        only calls of the worker fail. stdout: another file for the output.
         """
         out, seen = self.folder / "out", self.folder / "seen"
         if in_worker:

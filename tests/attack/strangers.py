@@ -1,4 +1,4 @@
-"""Opens a folder of hostile model files in each possible way, and watches the folders around it."""
+"""Opens a folder of hostile model files in each possible way, and checks the folders around it."""
 
 import contextlib
 import json
@@ -19,13 +19,14 @@ from tests.calling import TUILAB
 from tests.data_folder import knowing
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "models"
-"""Scripts outside the repository that write more hostile files."""
 SECRET = "planted-secret-4c1f"
 LIMIT_S = 15
 PATIENCE_S = 240.0
-"""Seconds after which a command counts as hanging: the opening limit, plus a start on a busy machine."""
+"""Seconds after which a command counts as hanging: the limit for opening a model, plus the start on a
+busy machine.
+"""
 BASE = 1_500_000_000
-"""Memory in bytes of a command that opens no model: the command and up to two TensorFlow processes."""
+"""Memory in bytes of a command and its two TensorFlow processes before they open a model."""
 
 LAB = """
 import asyncio, json, sys
@@ -87,7 +88,9 @@ class Field:
         self._made_by(script, self.models, self.outside, self.secret, self.port)
 
     def make_shared(self) -> None:
-        """Write the files of the external scripts, with this folder's secret and server as targets."""
+        """Write the files of the external scripts. The targets of these files are this test's secret and
+        server.
+        """
         for path in sorted(SHARED.glob("make_*.py")):
             script = path.read_text()
             for theirs, ours in (
@@ -149,8 +152,8 @@ class Field:
         return self.command(*TUILAB, words[0], str(self.models / name), *words[1:])
 
     def open_in_lab(self, names: list[str]) -> dict[str, Outcome]:
-        """Open the models one after another in one lab; return an outcome for each. Every outcome has the
-        total time and the peak memory of all models.
+        """Open the models one after another in one lab; return an outcome for each. All outcomes have the
+        mean time per model and the peak memory of the lab.
         """
         files = [str(self.models / name) for name in names]
         all_ = self.command(sys.executable, "-c", LAB, *files)
@@ -164,7 +167,6 @@ class Field:
 
 
 def _taken(pid: int) -> int:
-    """Return the bytes of memory of a process, its descendants, and the workers forked for it."""
     total = 0
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
@@ -186,7 +188,7 @@ STOPPED = "GB of memory|not finished after|Unable to allocate"
 memory the allocation fails at once.
 """
 WITHOUT_TRAINING = {"evaluates.keras"}
-"""Models that open without harm, because their attack is in `compile`, which is not restored."""
+"""Models that open without harm. Their attack is in the `compile` settings, which tuilab does not restore."""
 NAMED = {
     **{
         name: re.escape(named) for name, named in hostile_models.KINDS.items() if name not in WITHOUT_TRAINING
@@ -242,6 +244,6 @@ NAMED = {
     "writefile": "WriteFile",
     "zipinside.h5": "not a readable HDF5 file",
 }
-"""Words from the message that rejects each file. Files without an entry open, or fail with a message from
-Keras, TensorFlow or a limit.
+"""For each file that tuilab rejects, a pattern in the message. Other files open, or fail with a message
+of Keras, TensorFlow or a limit.
 """

@@ -1,7 +1,7 @@
-"""Random, seeded attacks on the lab: measurements survive, no process or file is left behind, no traceback
-appears.
+"""Random attacks on the lab with fixed seeds. Measurements survive, no process or file is left behind, and no
+traceback appears.
 
-Few trials by default, many with `--long`. At its end, each test prints its results (shown with `-s`).
+A few trials by default, many with `--long`. At its end, each test prints its results (shown with `-s`).
 """
 
 import asyncio
@@ -63,7 +63,7 @@ def long(request) -> bool:
 
 
 def part(trials: Iterable[T]) -> list[T]:
-    """Return all trials. With TUILAB_TESTS_PART=2/8, return only the second eighth."""
+    """Return the trials of this part. TUILAB_TESTS_PART=2/8 selects the second eighth; the default is all."""
     which, of = map(int, os.environ.get("TUILAB_TESTS_PART", "1/1").split("/"))
     return list(trials)[which - 1 :: of]
 
@@ -233,9 +233,6 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
 @linux
 @pytest.mark.timeout(1_200)
 def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, long):
-    """The program continues after its watcher is killed, still obeys signals, and leaves no process
-    behind.
-    """
     rng = random.Random("32 watch")
     trials, tracebacks, orphans, unsound, lost = 40 if long else 1, 0, 0, 0, 0
     for trial in range(trials):
@@ -287,9 +284,6 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
 @linux
 @pytest.mark.long
 def test_programs_obey_signals_that_the_test_process_ignores(tmp_path):
-    """If the tests run under nohup or in the background, the test process ignores INT and HUP, which its
-    children would inherit.
-    """
     test = tmp_path / "test_one.py"
     test.write_text(
         "import subprocess\n"
@@ -320,7 +314,9 @@ def test_programs_obey_signals_that_the_test_process_ignores(tmp_path):
 
 
 def killed(program: subprocess.Popen[bytes], place: Path, rng: random.Random) -> None:
-    """Kill the program or one of its processes at a random time, sometimes while its history is locked."""
+    """Kill the program or one of its child processes at a random time, sometimes while it locks the
+    history.
+    """
     number = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
     lock = None
     if rng.random() < 0.4:
@@ -524,7 +520,7 @@ def test_no_parameter_value_breaks_an_export(tmp_path, name, value):
 
 
 def test_a_remote_host_cannot_write_into_another_run(tmp_path):
-    """The remote host tries to do so while idle, and again while it measures its own run."""
+    """The remote host tries it while idle, and again during its own run."""
     file = filled(tmp_path)
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]

@@ -1,8 +1,8 @@
 """In each command that writes, the n-th system call fails, for all n. The user's data must stay intact.
 
-By default, a few calls of each command fail. `--long` fails each call, once and permanently; kills the
-command at each call that changes a file; writes only half of the data; and changes the user's files while
-they are read. That takes an hour; TUILAB_TESTS_PART=2/8 runs the second eighth.
+By default, a few calls of each command fail. `--long` takes an hour: each call fails, once or permanently;
+the command is killed at each call that changes a file; only half of the data is written; the user's files
+change during reading. TUILAB_TESTS_PART=2/8 runs the second eighth.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ CHANGING = ("cut while read", "grown while read")
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 6
 LEFT = 20
-"""Number of rounds per run. It is small, because each round adds system calls to every command."""
+"""Number of rounds per run, which is small because each round adds system calls to every command."""
 RUNS = {f"run{number}": 300 for number in range(3)}
 
 
@@ -66,9 +66,9 @@ RUNS = {f"run{number}": 300 for number in range(3)}
 class Command:
     """A command to attack.
 
-    words: its command line. measures: True if it needs a worker. in_worker: fail calls of the worker instead
-    of the command. reads: the user's own files that it reads. varies: True if its output contains the time,
-    so only its structure is compared. stdout: a file for its output.
+    words: its command line. measures: the command needs a worker. in_worker: calls of the worker fail instead
+    of the command's. reads: the user's own files that the command reads. varies: the output contains times,
+    so the test compares only its structure. stdout: a file for the output.
     """
 
     words: str
@@ -123,7 +123,7 @@ USUAL = COMMANDS.keys() - {
     "history prune --for-good", "run, in its worker", "run --json > FILE",
 }  # fmt: skip
 FEW = 4
-"""Number of trials per command in short mode, each with another kind of fault."""
+"""Number of trials per command in short mode. Each has a different kind of fault."""
 
 
 def template(place: Path) -> Path:
@@ -181,7 +181,6 @@ def files(place: Path) -> dict[str, bytes]:
 
 
 def rounds_in(file: Path) -> dict[str, int]:
-    """Return the number of rounds per run in the readable part of a history, including deleted runs."""
     store = Store.at(file)
     try:
         return {
@@ -234,8 +233,8 @@ class Attack:
         return self.outcome
 
     def trials(self, rng: random.Random | None) -> Iterator[tuple[str, int, int]]:
-        """Yield each fault at each call, both as a single failure and as the failure of all later calls. In
-        short mode, yield only a few of them, chosen at random.
+        """Yield each fault at each call, as a single failure and as a permanent failure. In short mode,
+        yield a few of these at random.
         """
         faults = [fault for fault, calls in self.counts.items() if calls]
         for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):
@@ -301,7 +300,7 @@ class Attack:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
     def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
-        """Return True if only a time differs, or if killing the command explains the content."""
+        """Return True if a file differs only in times, or if killing the command explains its content."""
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True
         # The shell has truncated this file. The exit code reports the failure.

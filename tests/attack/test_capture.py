@@ -1,4 +1,6 @@
-"""A captured function exists in its old or new version, never half written, whatever fails."""
+"""A captured function is saved either in its old or in its new version, never half written, whatever
+fails.
+"""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""What a confined worker and its children may do, and how tuilab behaves if the kernel cannot confine
-processes.
+"""The permissions of a confined worker and its children, and tuilab's behavior if the kernel cannot
+confine processes.
 """
 
 import contextlib
@@ -92,7 +92,7 @@ if __name__ != "__main__":
 else:
     print(*done["itself"])
 """
-"""Code that tries what a malicious model might try: in its own process, a thread, a child and a fork."""
+"""Code that tries what a malicious model might try, in its own process, a thread, a child and a fork."""
 ALLOWED = [f"{who} {what}" for who in ("child", "forked", "itself", "thread") for what in ("null", "scratch")]
 
 
@@ -125,9 +125,8 @@ def tried(tf, tmp_path):
 
 
 def asked(worker: Worker, model: Path, opening: Opening) -> str:
-    """Return why a worker rejects this model.
-
-    As over ssh, the worker starts without knowing the model.
+    """Return the reason why a worker rejects this model. The worker starts before it knows the model, as
+    over ssh.
     """
     request = requests.Declare(id=uuid.uuid4().hex, file=str(model), opening=opening)
     worker.process.stdin.write(requests.encode(request))
@@ -145,7 +144,7 @@ def done(said: str) -> list[str]:
 @confining
 @pytest.mark.parametrize("told", [False, True], ids=["warm", "fresh"])
 def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told):
-    """A warm worker that was started without a model replaces itself; a fresh worker is confined from its
+    """A warm worker started without a model and replaces itself; a fresh worker is confined from the
     start.
     """
     model, opening = tried
@@ -160,7 +159,7 @@ def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told
 
 @confining
 def test_a_command_opens_a_model_with_its_first_worker(tf, tmp_path):
-    """Replacing an unconfined worker would take 0.2 s."""
+    """Starting an unconfined worker first and replacing it would take 0.2 s longer."""
     model = Made(tmp_path, tmp_path, tmp_path, 0).packed("good")
     workers: set[int] = set()
     command = begun(tmp_path, "explain", str(model))
@@ -196,7 +195,7 @@ def test_an_unconfined_probe_succeeds(tmp_path):
 
 @confining
 async def test_processes_forked_for_a_run_are_confined_too(monkeypatch, tried):
-    """In the forked processes, the probe raises an error if it can use more than the scratch folder."""
+    """In each forked process, the probe raises an error if it can use more than the scratch folder."""
     model, opening = tried
     rig = Rig(monkeypatch, 0)
     await rig.lab.start()
@@ -257,15 +256,17 @@ if not os.fork():
     os._exit(0)
 os.wait()
 """
-"""Code that confines its process, using the pattern of GPU files from its arguments, and prints the files
-that it can open for writing.
+"""Code that confines its process and prints the files that it can open for writing. Its argument is the
+pattern of GPU files.
 """
 
 
 @pytest.mark.skipif(landlock.version() < 3, reason="needs Landlock that restricts truncating")
 @pytest.mark.parametrize("gpu", [False, True], ids=["no-gpu", "gpu"])
 def test_with_a_gpu_a_confined_process_names_its_own_threads_only(tmp_path, gpu):
-    """The kernel may drop unused /proc entries from its caches, so the test drops them as well."""
+    """The kernel drops unused /proc entries from its caches at any time, so the test drops them on
+    purpose.
+    """
     outside, device = tmp_path / "outside", tmp_path / "nvidia0"
     outside.touch()
     if gpu:

@@ -1,7 +1,7 @@
-"""Kills forked processes of a run at random times: no data is lost, no process is left. With TensorFlow.
+"""Kills forked processes of a run at random times: no data is lost, and no process is left. With TensorFlow.
 
-The workers write one byte per reported round, which counts their progress. `--long` makes 48 trials (`-s`
-prints the table).
+The workers write one byte per finished round, which shows the progress. `--long` makes 48 trials (`-s` prints
+the table).
 """
 
 import os
@@ -33,7 +33,7 @@ if any(word.startswith("tuilab.worker") for word in sys.orig_argv):
     Channel.send = counted
 """
 EARLIEST, SECONDS = 5.0, 18.0
-"""Seconds from the start of a `standard` run until its first process starts and until the run ends, on two
+"""Start of the first forked process and end of a `standard` run, in seconds from the run's start, on two
 processors.
 """
 WHO = ("lab", "measuring", "idle", "stub", "zygote")
@@ -50,8 +50,8 @@ def started(word: str) -> list[psutil.Process]:
 
 
 def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
-    """Return a run's processes of one kind: forked workers (busy or waiting), the processes that requested
-    the forks, or zygotes.
+    """Return a run's processes of one kind: forked workers (busy or waiting), the processes that
+    requested forks, or zygotes.
     """
     alive, stubs, zygotes, workers = [], [], [], []
     for one in every:
@@ -76,7 +76,6 @@ def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng: random.Random) -> str:
-    """Kill a process of the kind `what` at a random time of the run; return that kind."""
     end = time.monotonic() + rng.uniform(EARLIEST, SECONDS)
     while time.monotonic() < end and program.poll() is None:
         time.sleep(0.02)

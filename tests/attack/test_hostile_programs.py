@@ -1,7 +1,7 @@
-"""Watched programs that do harm, deliberately or not, end as they would without watching. The page reports
-the problem, and no file or process is left behind.
+"""Harmful watched programs, deliberate or not, end as they would without watching. The page reports the
+problem, and no file or process is left behind.
 
-They send the observer's protocol without TensorFlow.
+The programs send the observer's protocol, but do not use TensorFlow.
 """
 
 import os

@@ -65,8 +65,8 @@ class Users:
         return code, out, err
 
     def act(self, name: str, code: str, warm: str = "", **more: str) -> Any:
-        """Run Python code as that user; return the object that the code prints. The code may run until the
-        tests end.
+        """Run Python code as that user; return the object that the code prints. The code may continue to run
+        until the tests end.
 
         warm: modules to import first.
         """
@@ -199,7 +199,7 @@ def test_fixing_an_article_of_another_user_leaves_it_whole(users, data):
 
 
 def test_a_temporary_link_made_by_another_user_is_not_followed(users, data):
-    """An attacker who predicts the link's name could otherwise overwrite any file of the user."""
+    """An attacker who predicts the link's name could otherwise overwrite any of the user's files."""
     precious = users.folder / "precious"
     precious.mkdir()
     (precious / "notes.md").write_text("mine")

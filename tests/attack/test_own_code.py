@@ -1,4 +1,4 @@
-"""Hostile user code in a real worker: the worker ends, leaves nothing behind, and prints no escape
+"""Hostile user code in a real worker. The worker ends, leaves nothing behind, and prints no escape
 sequences.
 """
 

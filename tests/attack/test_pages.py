@@ -1,4 +1,4 @@
-"""Tampered pages of watched programs: the command and the screen show either a page or an error message."""
+"""Tampered pages of watched programs. The command and the screen show either a page or an error message."""
 
 import copy
 import json
@@ -27,7 +27,7 @@ def leaves(tree: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | in
 
 
 def tampered(rng: random.Random, tree: Any) -> str:
-    """Return the JSON text after replacing, removing or moving some parts at random."""
+    """Return the JSON text of a tree in which some random parts are replaced, removed or moved."""
     tree = copy.deepcopy(tree)
     for _ in range(rng.choice([1, 1, 2, 4])):
         *way, key = rng.choice([at for at in leaves(tree) if at])

@@ -1,5 +1,5 @@
-"""Two labs, a program watched in one of them, and commands share one history. Some of these processes are
-killed at random.
+"""Two labs, a program watched in one of the labs, and commands share one history. Random processes are
+killed.
 """
 
 import contextlib
@@ -45,7 +45,6 @@ class Shared:
         return [sys.executable, str(PROGRAM), "0.005", str(self.truth), *words]
 
     def lab(self, name: str) -> Terminal:
-        """Return the lab with that name. Reopens the lab if it was killed."""
         if name not in self.labs:
             self.labs[name] = Terminal(self.words(), self.env, (120, 40), cwd=str(self.folder))
             self.labs[name].see("ready")
@@ -56,7 +55,6 @@ class Shared:
         self.labs.pop(name).close()
 
     def watch(self, terminal: Terminal) -> None:
-        """Watch a program to its end and close its page, which the history saves."""
         terminal.press("o")
         terminal.see("completes")
         terminal.press("train.py\r")
@@ -118,9 +116,7 @@ class Shared:
             return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
 
     def end(self) -> None:
-        """Close everything, import runs that continued in the background, and compare the history with the
-        workers' counts.
-        """
+        """Close everything, import background runs, and compare the history with the workers' counts."""
         for terminal in self.labs.values():
             terminal.press("q")
             terminal.ended()

@@ -28,11 +28,11 @@ from tuilab.worker.models import keras_file, saved_model
 saved_model._examine = lambda *given: ()
 keras_file.examine = lambda *given: None
 """
-"""Code that turns off the allow lists in the worker that runs it."""
+"""Code that turns off the allow lists in its worker."""
 
 
 def opened(worker: Worker, file: Path, opening: Opening) -> str:
-    """Return why the worker rejects the file, or how the worker ended; "" if it opens the file."""
+    """Return the reason why the worker rejects the file, or how the worker ended; "" if the file opens."""
     identity = uuid.uuid4().hex
     worker.send(requests.Declare(id=identity, file=str(file), opening=opening))
     try:
@@ -92,11 +92,9 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
 
 
 WRITE = names("writefile cache torecord etorecord sql fromgraph summary v1_write_saver v1_write_restore")
-"""External files that write files unless tuilab stops them."""
 READ = names("readfile csv immutable")
-"""External files that read the secret when opened."""
 HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant_bomb")
-"""External files that are slow to test; see `test_opening_matrix.py`."""
+"""External files whose tests are slow; `test_opening_matrix.py` covers these files."""
 
 
 @pytest.mark.long
@@ -136,7 +134,7 @@ STATIC = {
     for name, named in KINDS.items()
     if name not in ("recursive", "image_bomb", "constant_bomb", "pipe", "escapes")
 }
-"""Files that are rejected for their description alone, before TensorFlow or Keras reads them."""
+"""Files that are rejected because of their description, before TensorFlow or Keras reads them."""
 
 
 @pytest.mark.parametrize("name", STATIC)
@@ -159,7 +157,7 @@ def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
 
 
 def test_given_code_allows_only_the_names_that_it_registers(tf, tmp_path):
-    """With `--code`, a model file may call functions that the given code registers, but no others."""
+    """With `--code`, a model file may call only the functions that the given code registers."""
     import keras
 
     from tuilab.worker.models.keras_file import examine
@@ -187,9 +185,7 @@ def test_given_code_allows_only_the_names_that_it_registers(tf, tmp_path):
 
 
 def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path):
-    """Hugging Face's cache stores a model as a folder of links into `blobs`, which a confined worker may
-    read.
-    """
+    """This cache stores a model as a folder of links into `blobs`, which a confined worker may read."""
     made = saved(tf, tmp_path, "made", lambda x: {"y": x * 2})
     blobs, model = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "1"
     blobs.mkdir(parents=True)
@@ -202,9 +198,7 @@ def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path
 
 
 def packed(folder: Path, name: str, edit=lambda config: None, more=()) -> Path:
-    """Write a small Keras model with an edited description and additional archive members; return its
-    path.
-    """
+    """Write a small Keras model with an edited description and further archive members; return its path."""
     import keras
 
     whole = folder / "whole.keras"
@@ -352,7 +346,7 @@ def test_every_place_for_ops_in_a_graph_is_examined(tf, tmp_path):
 
 def test_the_saver_and_assets_of_a_graph_are_judged_by_their_effects(tf, tmp_path):
     """The file itself names the node that restores its variables. An earlier allow list accepted any node
-    with this name.
+    with the usual name.
     """
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 

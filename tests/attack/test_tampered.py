@@ -1,4 +1,4 @@
-"""Tampered values in a history are shown, skipped or reported. None emits an escape sequence."""
+"""Tampered values in a history are shown, skipped or reported, and never emit an escape sequence."""
 
 import random
 import re
@@ -42,7 +42,7 @@ def columns(file):
 
 
 def tampered(file, name, column, value) -> bool:
-    """Write a value to a column, in every row or in one row. Return False if the table rejects it."""
+    """Set a column to the value, in every row or in one row. Return False if the table rejects the value."""
     connection = sqlite3.connect(file, isolation_level=None)
     try:
         only = f" WHERE {column} = (SELECT MIN({column}) FROM {name})" if column in IDS else ""

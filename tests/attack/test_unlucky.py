@@ -1,5 +1,5 @@
-"""After an accident or a typing mistake, a command prints one line, exits with the right code, and loses no
-data.
+"""After an accident or a typing mistake, a command prints one line, exits with the right code, and loses
+no data.
 """
 
 import json
@@ -72,7 +72,7 @@ def test_a_command_does_not_overwrite_its_input(place, line):
 
 
 def nested(place, what):
-    """Replace a file with 5,000 levels of nested JSON."""
+    """Replace a file with JSON that is nested 5,000 levels deep."""
     text, database = '{"type":"hello","x":' + DEEP, place / "data" / FILE
     if "." in what:
         file = place / what

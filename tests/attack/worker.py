@@ -1,4 +1,5 @@
-"""A worker without TensorFlow, but with the real channel and spool: a round every few milliseconds.
+"""A worker without TensorFlow, but with the real channel and spool. It measures a round in a few
+milliseconds.
 
 Arguments: seconds per round, and a file for the number of finished rounds; optionally the number of rounds
 per run, and the seconds until the worker is ready.
@@ -39,8 +40,8 @@ inbox: queue.SimpleQueue[requests.Measure] = queue.SimpleQueue()
 
 
 def measure_all() -> None:
-    """Measure one run after another, as the real worker does. The end of a run must not close the next run's
-    file.
+    """Measure runs in sequence, like the real worker. The end of a run must not close the file of the
+    next run.
     """
     while True:
         measure(inbox.get())

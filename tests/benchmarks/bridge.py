@@ -1,4 +1,4 @@
-"""Stands in for a worker process: passes lines between its standard streams and a socket."""
+"""Replaces a worker process: passes lines between its standard streams and a socket."""
 
 import os
 import socket

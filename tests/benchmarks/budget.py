@@ -9,8 +9,8 @@ import msgspec
 class Row(msgspec.Struct, frozen=True):
     """One row of the table of budgets.
 
-    measured, limit: text. value, bound: numbers. met: None if there is no verdict. how: the method, in one
-    sentence. detail: the underlying figures.
+    measured, limit: as text. value, bound: as numbers. met: None if there is no verdict. how: the method, in
+    one sentence. detail: further figures.
     """
 
     budget: str
@@ -26,7 +26,6 @@ class Row(msgspec.Struct, frozen=True):
 def below(
     budget: str, value: float, bound: float, unit: str, how: str, digits: int = 2, **detail: object
 ) -> Row:
-    """Return a row for a figure that must not exceed its bound."""
     shown = f"{value:,.{digits}f}{unit}", f"≤ {bound:,.{digits if bound != int(bound) else 0}f}{unit}"
     return Row(budget, shown[1], shown[0], value <= bound, how, value, bound, dict(detail))
 

@@ -1,5 +1,5 @@
-"""Counts the bytes sent to the terminal: at startup, by an idle screen, by a live run with either palette,
-and for slider steps, cursor moves and focus moves.
+"""Counts the bytes sent to the terminal: at startup, on an idle screen, during a live run, and for moves
+of a slider, the cursor or the focus.
 """
 
 import statistics
@@ -34,8 +34,8 @@ def longer(terminal: Terminal) -> None:
 
 
 def live(terminal: Terminal) -> float:
-    """Return the bytes per second of a live run, from the key press to the run's end, or for `LIVE_S`
-    seconds from the first round.
+    """Return the bytes per second of a live run, from the key press to the end of the run, or for
+    `LIVE_S` seconds after the first round.
     """
     before, begun = terminal.sent, terminal.press("r")
     terminal.until(lambda: rounds(terminal), what="rounds")
@@ -47,7 +47,7 @@ def live(terminal: Terminal) -> float:
 
 
 def drag(terminal: Terminal) -> list[int]:
-    """Return the bytes sent for each step of a drag along the first slider."""
+    """Return the number of bytes sent for each step of a drag along the first slider."""
     lines = terminal.text.splitlines()
     y = next(i for i, line in enumerate(lines) if "┣" in line)
     left, right = lines[y].index("┣") + 2, lines[y].index("┫")
@@ -64,7 +64,7 @@ def drag(terminal: Terminal) -> list[int]:
 
 
 def keys(terminal: Terminal, *pressed: str) -> int:
-    """Return the bytes sent in the two seconds after a key: the median over the pressed keys."""
+    """Return the number of bytes sent in the two seconds after a key: the median over the pressed keys."""
     took = []
     for key in pressed:
         terminal.press(key)
@@ -73,7 +73,7 @@ def keys(terminal: Terminal, *pressed: str) -> int:
 
 
 def moves() -> list[Row]:
-    """Return the bytes sent at startup, and for moves of the cursor and of the focus."""
+    """Return rows for the bytes sent at startup, and for moves of the cursor and of the focus."""
     with lab("--preset", PRESET, colors="truecolor") as terminal:
         opened(terminal)
         start = terminal.sent

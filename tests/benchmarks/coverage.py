@@ -45,8 +45,8 @@ DEALS = 100
 
 
 class Part(msgspec.Struct, frozen=True):
-    """One process's measurements of an arm: seconds per call, by round. zygote: number of the process's
-    zygote; -1 for a fresh process.
+    """One process's measurements of an arm: seconds per call, by round. zygote: number of the zygote that
+    forked the process; -1 for a fresh process.
     """
 
     samples: list[float]
@@ -55,11 +55,10 @@ class Part(msgspec.Struct, frozen=True):
 
 
 Process = list[Part]
-"""The measurements of one process, by arm."""
 
 
 def one_run(quiet: bool) -> list[Process]:
-    """Return the measurements of each process of a run. quiet: wait for an idle host first."""
+    """Return the measurements of each process of a run. quiet: wait for an idle host before the run."""
     if quiet:
         still.wait()
     with tempfile.TemporaryDirectory() as folder:
@@ -97,8 +96,8 @@ def joined(parts: Sequence[Part]) -> ArmSamples:
 
 
 def report(runs: Sequence[Sequence[Process]]) -> str:
-    """Return the table: how often the intervals contain the grand median and the grand ratio, and their
-    widths.
+    """Return the table: how often the intervals contain the grand median and the grand ratio, and how
+    wide they are.
     """
     every = [process for run in runs for process in run]
     size = round(statistics.median(map(len, runs)))
@@ -155,7 +154,7 @@ def _coverage(
 
 def _of_runs(runs: Sequence[Sequence[Process]]) -> tuple[float, float]:
     """Return how often the range of six consecutive runs contains the grand median, and the median
-    half-width.
+    half-width of the ranges.
     """
     held, widths = [], []
     for arm in range(ARMS):
@@ -182,8 +181,8 @@ def _log(part: Part) -> float:
 
 
 def _between_runs(runs: Sequence[Sequence[Process]]) -> float:
-    """Return the intraclass correlation of the first arm's log medians: how similar the processes of a run
-    are.
+    """Return the share of variance between runs: the intraclass correlation of the first arm's log
+    medians.
     """
     logs = [[_log(p[0]) for p in run] for run in runs if len(run) > 1]
     size = statistics.harmonic_mean(map(len, logs))

@@ -1,11 +1,12 @@
-"""Compares the reported share of a layer that contains a loop with the time that removing the layer saves.
+"""Compares two shares of a layer that contains a loop: the share that tuilab reports, and the time that
+removing the layer saves.
 
 python -m tests.benchmarks --only cutting
 
-tuilab measures each model with its layers. The benchmark itself alternates calls of the model with calls of
-a copy without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares
-differ by at most 10 points. Run it on an idle machine, because other programs mostly disturb the share that
-the benchmark itself measures.
+tuilab measures each model with its layers. The benchmark itself alternates calls of the model with calls of a
+copy without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares differ
+by at most 10 points. Run it on an idle machine, because other programs mostly disturb the benchmark's own
+share.
 """
 
 import statistics
@@ -27,11 +28,10 @@ from tuilab.worker.models.keras_file import INFERENCE
 
 POINTS, ROUNDS, WIDTH, STEPS, BATCH = 0.10, 25, 32, 24, 16
 Make = Callable[[Any, Any, bool], Any]
-"""Applies the model's layers to the input. If the flag is set, it omits the layer named `measured`."""
 
 
 def one(kind: str, **options: Any) -> Make:
-    """Return a model with a layer that contains a loop, between two dense layers."""
+    """Return a function that builds a model: a layer that contains a loop, between two dense layers."""
 
     def make(keras: Any, x: Any, cut: bool) -> Any:
         layers = keras.layers
@@ -113,8 +113,8 @@ MODELS: dict[str, tuple[Make, tuple[int, ...]]] = {
 
 
 def saved_share(tf: Any, make: Make, shape: tuple[int, ...]) -> float:
-    """Return the share of a call that removing the layer saves: the median over rounds that time the model
-    with and without the layer.
+    """Return the share of a call that removing the layer saves: the median over rounds that time both
+    models.
     """
     x = tf.random.normal((BATCH, *shape))
     calls = []
@@ -140,7 +140,7 @@ def saved_share(tf: Any, make: Make, shape: tuple[int, ...]) -> float:
 
 
 def reported_share(tf: Any, worker: Any, folder: Path, make: Make, shape: tuple[int, ...]) -> float:
-    """Return the layer's share in tuilab's report on the model's file."""
+    """Return the share that tuilab reports for the layer in the model's file."""
     from tests.conftest import fold
 
     given = tf.keras.Input(shape)

@@ -79,7 +79,7 @@ LabApp(Options(presets=presets, preset="small", rerun=False, newcomer=False, run
 
 
 class Shared:
-    """A worker that serves an app. This program forwards the messages between the two."""
+    """A worker that serves an app. This program forwards the messages between the worker and the app."""
 
     def __init__(self, folder: str) -> None:
         self.worker = Worker(cpus=1)
@@ -94,7 +94,7 @@ class Shared:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Until the block ends, forward the app's requests and the worker's events, and record them."""
+        """Until the block ends, forward and record the app's requests and the worker's events."""
         over = threading.Event()
         thread = threading.Thread(target=self._serve, args=(over,))
         thread.start()
@@ -162,9 +162,6 @@ class Shared:
 
 @contextlib.contextmanager
 def app(path: str) -> Iterator[Terminal]:
-    """Run the app in a terminal that responds like a real terminal. path: the socket through which the app
-    reaches the worker.
-    """
     bridge = str(Path(__file__).with_name("bridge.py"))
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "small.toml").write_text(PRESET)
@@ -173,7 +170,7 @@ def app(path: str) -> Iterator[Terminal]:
 
 
 def figures(seen: list[events.Event]) -> Figures:
-    """Return each measured arm's median and 95% quantile in seconds per call."""
+    """Return each measured arm's median and 95% quantile, in seconds per call."""
     state = RunState()
     for event in seen:
         state.apply(event)
@@ -182,11 +179,13 @@ def figures(seen: list[events.Event]) -> Figures:
 
 
 Logs = dict[str, list[tuple[float, float]]]
-"""The log ratios of the medians and of the 95% quantiles, for each arm and each pair of runs."""
+"""For each arm, the log ratios of the medians and of the 95% quantiles, for each pair of runs."""
 
 
 def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
-    """Measure pairs of runs with and without the screen, and control pairs without it, in random order."""
+    """Measure pairs of runs with and without the screen, and control pairs without the screen, in random
+    order.
+    """
     watched: Logs = {}
     control: Logs = {}
     rng = random.Random(1)

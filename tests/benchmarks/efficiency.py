@@ -13,7 +13,6 @@ LIMIT, FASTER, RUNS = 0.85, 1.0, 3
 
 
 def timed_share() -> list[Row]:
-    """Measure the CPU arms of `stft-small` with the budget `standard`, on a warm worker."""
     worker = Worker(cpus=1)
     try:
         shares = [
@@ -27,7 +26,6 @@ def timed_share() -> list[Row]:
 
 
 def answers() -> list[Row]:
-    """Compare the time to an answer with pyperf and torch.utils.benchmark, if installed."""
     worker = Worker(cpus=1)
     try:
         found = list(time_to_answer.everyone(worker))

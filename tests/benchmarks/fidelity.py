@@ -50,7 +50,7 @@ Script = Callable[[Any, dict[str, Any]], Callable[[], object]]
 class Scenario:
     """A request to tuilab, and the same work written by hand.
 
-    `script` takes TensorFlow and the values, and returns a function that makes one call.
+    script: takes TensorFlow and the values, and returns a function that makes one call.
     """
 
     name: str
@@ -88,7 +88,6 @@ def stft(tf: Any, v: dict[str, Any], mode: Mode = "eager", copied: bool = False)
 
 
 def in_mode(tf: Any, body: Callable[..., Any], mode: Mode) -> Callable[..., Any]:
-    """Return the function unchanged, as a graph, or compiled by XLA."""
     if mode == "eager":
         return body
     return tf.function(body, jit_compile=True) if mode == "xla" else tf.function(body)  # type: ignore[no-any-return]
@@ -196,7 +195,6 @@ def augment(tf: Any, kind: str, image: Any, delta: float) -> Any:
 
 
 _burn_once = cache(burn)
-"""The artificial host cost, calibrated once so that both sides have the same cost."""
 
 
 def dataset(tf: Any, v: dict[str, Any], how: str) -> Any:
@@ -268,7 +266,7 @@ def _written(tf: Any, images: Any, labels: Any) -> str:
 
 
 class Loop:
-    """A loop over a dataset, like `for images, labels in dataset`, that restarts in each block.
+    """A loop over a dataset, such as `for images, labels in dataset`, that restarts in each block.
 
     If the loop continued, an AUTOTUNE prefetch would accumulate batches between blocks.
     """
@@ -293,7 +291,6 @@ class Loop:
 
 
 def pipeline(tf: Any, v: dict[str, Any], how: str) -> Callable[[], object]:
-    """Return a call that gets one batch from a pipeline without processing it."""
     return Loop(dataset(tf, v, how), lambda images, labels: images)
 
 
@@ -422,7 +419,9 @@ class _Silent:
 
 @dataclass
 class Found:
-    """Median seconds per call on both sides, and the median of the rounds' ratios with its 95% interval."""
+    """The median seconds per call with tuilab and by hand, and the median of the rounds' ratios with its
+    95% interval.
+    """
 
     scenario: Scenario
     lab_s: float
@@ -433,7 +432,9 @@ class Found:
 
     @property
     def met(self) -> bool | None:
-        """True if both sides agree within 10%; None if the noise is too large to decide."""
+        """True if both figures agree within 10%, False if they do not; None if the noise is too large to
+        decide.
+        """
         low, high = 1 / (1 + LIMIT), 1 + LIMIT
         if self.low > high or self.high < low:
             return False
@@ -442,8 +443,8 @@ class Found:
 
 
 def compare(tf: Any, scenario: Scenario, workload: Workload | None = None) -> Found:
-    """Measure one scenario with tuilab and by hand. workload: required if tuilab does not ship the
-    workload.
+    """Measure one scenario with tuilab and by hand. workload: required for a workload that is not part of
+    tuilab.
     """
     feed.burn = _burn_once
     workload = workload or find(scenario.workload)
@@ -497,7 +498,7 @@ def _enough(ratios: list[float], elapsed_s: float) -> bool:
 
 
 def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
-    """Time a block as a script does. First makes as many untimed calls as tuilab makes."""
+    """Time a block as a script does, after the number of untimed calls that tuilab makes."""
     if isinstance(script, Loop):
         script.start()
         calls = max(calls, Loop.SKIPPED)

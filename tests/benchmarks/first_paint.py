@@ -1,5 +1,5 @@
-"""Measures the time from the command to the first paint, in turns with a bare Textual app and other
-programs, if installed.
+"""Measures the time from the command to the first paint, alternating with a bare Textual app and with
+other programs, if installed.
 """
 
 import os
@@ -26,8 +26,8 @@ class Bare(App):
 Bare().run()
 """
 PEERS = {"harlequin": (("harlequin",), "Catalog"), "toolong": (("tl", "LICENSE"), "MIT")}
-"""Each program's command, and a word on its first screen. TUILAB_PEERS lists folders with the commands; by
-default, PATH is searched.
+"""Each program's command, and a word on its first screen. Commands are searched in the folders of
+TUILAB_PEERS, by default in PATH.
 """
 PEER_S = 20.0
 HOW = "time from the command to the first word on the screen, median of the ratios of pairs run in turn"
@@ -37,15 +37,12 @@ HOW_TITLES = "the same, to the title of the first preset: at a start like the la
 def paint(
     command: tuple[str, ...], words: tuple[str, ...], seconds: float = PATIENCE_S, state: str = ""
 ) -> list[float]:
-    """Return the seconds from the command until the output contains each word. Raises TimeoutError."""
     with program(command, state=state) as terminal:
         return [terminal.arrival(word, seconds) - terminal.begun for word in words]
 
 
 def measure() -> list[Row]:
-    """Return the lab's times to the first word and to the presets, the bare app's times, and the times of
-    other programs.
-    """
+    """Return rows for the lab's first word and its presets, for the bare app, and for the other programs."""
     title = catalogue.load().presets[0].title[:16]
     with tempfile.TemporaryDirectory() as state:
         sides: dict[str, Callable[[], list[float]]] = {

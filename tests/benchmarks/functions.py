@@ -31,10 +31,10 @@ Call = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """A function by name, its input shapes, and the mode.
+    """A function by name, with its input shapes and mode.
 
-    refused: part of the message that rejects the function. call: takes the names defined in the file, and
-    returns the function to call by hand with the input tensors; by default, the named function.
+    refused: part of the message that rejects the function. call: takes the names that the file defines, and
+    returns the function to call by hand; by default, the named function.
     """
 
     name: str
@@ -133,8 +133,8 @@ CASES = (
 def script(
     asked: Asked, names: Mapping[str, Any], arrays: list[Any]
 ) -> Callable[[Any, dict[str, Any]], Call]:
-    """Return a function that makes one call by hand. A user function that returns a callable and its inputs
-    is first called to obtain them.
+    """Return a function that makes one call by hand. A user function that returns a callable and its
+    inputs runs once, to create both.
     """
 
     def written(tf: Any, v: dict[str, Any]) -> Call:
@@ -166,9 +166,9 @@ def arrays_fit(function: Any, given: list[Any]) -> bool:
 
 
 def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
-    """Yield tuilab's and the hand-written measurement of each function that tuilab can open.
+    """Yield the measurements of each function that tuilab can open, with tuilab and by hand.
 
-    Messages about the other functions go to standard error.
+    Prints messages about the other functions to standard error.
     """
     for asked in cases:
         tf.keras.backend.clear_session()

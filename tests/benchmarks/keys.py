@@ -19,8 +19,8 @@ HOW = (
 
 
 def answer(terminal: Terminal, key: str, patience_s: float = 5.0) -> float:
-    """Return the seconds from a key press until cells of the preset list arrive. Nothing else draws in that
-    area.
+    """Return the seconds from a key press until cells of the preset list arrive. Only the key press
+    changes these cells.
     """
     mark = terminal.sent
     at = terminal.press(key)

@@ -50,8 +50,8 @@ LOSSES = {
     "U-Net": "binary_crossentropy",
     **dict.fromkeys(("embedding", "MobileNetV3", "ResNet50"), "categorical_crossentropy"),
 }
-"""For files without a loss: the loss that a user would choose for the last layer. Other models use the mean
-squared error.
+"""The loss that a user would choose for the model's last layer, for files without a loss. The default is
+the mean squared error.
 """
 
 

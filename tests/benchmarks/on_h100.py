@@ -29,8 +29,8 @@ GRAPHS = [asked for asked in CASES if not asked.refused]
 class Recorded(msgspec.Struct, frozen=True):
     """The figures in `h100.json`.
 
-    host: hardware limits of the machine's processor. cores: its number of cores. took_s: seconds of a graph
-    call by function and input.
+    host: hardware limits of the machine's processor. cores: the processor's number of cores. took_s: seconds
+    of a graph call by function and input.
     """
 
     gpu: str
@@ -43,8 +43,8 @@ class Recorded(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Row:
-    """A function on the GPU. calls: for each input location, the bound and the measured seconds of a
-    call.
+    """A function on the GPU. calls: for each input location, the bound of a call and its measured time,
+    in seconds.
     """
 
     name: str

@@ -137,9 +137,9 @@ Row = dict[str, Any]
 
 
 def report(rows: Sequence[Row]) -> str:
-    """Return a row per arm: how much processes differ and why, with 95% bootstrap intervals.
+    """Return a row per arm: the scatter between processes and its sources, with 95% bootstrap intervals.
 
-    Rows are resampled only within the same minute.
+    Resamples rows only within the same minute.
     """
     lines = [
         "| arm | fresh scatter | forks scatter | of it between zygotes | forked / fresh |",
@@ -179,8 +179,8 @@ def _scatter(rows: Sequence[Row], arm: str, kind: str) -> float:
 
 
 def _share(rows: Sequence[Row], arm: str) -> float:
-    """Return the share of the forks' variance within a minute that lies between zygotes (analysis of
-    variance), at least 0.
+    """Return the share of the forks' variance within a minute that is between zygotes, at least 0
+    (analysis of variance).
     """
     within, between = [], []
     for minute in {row["minute"] for row in rows}:

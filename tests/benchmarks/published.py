@@ -19,10 +19,7 @@ from tuilab.model.roofline import GpuBound, Work
 
 @dataclass(frozen=True)
 class Published:
-    """One published timing.
-
-    took_s: seconds per call. source: the model's README in the repository.
-    """
+    """A published timing. took_s: seconds per call. source: the model's README in the repository."""
 
     name: str
     sheet: str
@@ -49,7 +46,6 @@ def bert_large(batch: int, length: int) -> Work:
 
 
 def application(name: str, batch: int, side: int = 224, *, train: bool = False) -> Work:
-    """Count the work of a keras.applications model with random weights."""
     import keras
 
     model = getattr(keras.applications, name)(weights=None, input_shape=(side, side, 3))
@@ -80,7 +76,6 @@ def counted(model: Any, shape: tuple[int, ...], dtype: str, *, train: bool = Fal
 
 
 def full_precision(work: Work) -> Work:
-    """Return the work of a run in which float32 products do not use TF32."""
     import msgspec
 
     flop = sum(work.by_dtype.values()) or work.flop

@@ -28,12 +28,11 @@ def ready() -> tuple[float, float]:
 
 
 def started(text: str) -> bool:
-    """Return True once the first line names the machine, because the worker has then loaded TensorFlow."""
     return "TF 2" in text.splitlines()[0] or "warming up" in text or sampled(text)
 
 
 def sampled(text: str) -> bool:
-    """Return True once the plot shows a sample: a warm-up sample or a counted round."""
+    """Return True once the plot shows a sample, from the warm-up or from a counted round."""
     return "warming up: not counted" in text or any(
         word in text.splitlines()[0] for word in ("round", "measuring,")
     )

@@ -126,8 +126,8 @@ def measure() -> list[Row]:
 def _row(name: str, ours: float, theirs: float, unit: str, *, low: bool) -> Row:
     """Return a row of the table.
 
-    The budget is met if both figures agree within 10%. For matrix products, tuilab's figure
-    may also be higher than that of the BLAS used here, because a roof is a maximum.
+    The budget is met if both figures agree within 10%. For matrix products, tuilab's figure may be higher
+    than that of this BLAS, because a roof is a maximum.
     """
     if not theirs:
         return Row(name, "± 10%", f"{rate(ours, unit)}; no C compiler is here", None, "")
@@ -182,7 +182,7 @@ class Held:
 
     @property
     def beyond(self) -> bool:
-        """True if the arm beat its bound by more than its interval."""
+        """True if the bound exceeds the arm's time by more than the arm's interval."""
         return self.bound_s > self.high_s
 
 
@@ -210,7 +210,9 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
 
 
 def _sweep(declaration, values) -> Sweep | None:
-    """Return three sizes that the constraints allow, on the workload's axis or else on the batch."""
+    """Return three sizes that the constraints allow, on the workload's axis or, without an axis, on the
+    batch; None if there are none.
+    """
     parameter = declaration.parameter(declaration.axis if values.get(declaration.axis) else "batch")
     if not isinstance(parameter, Integer | LogInteger):
         return None

@@ -152,7 +152,6 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
 
 
 async def held_up(app: "TestLab") -> float:
-    """Return the longest time in ms that a key waits while the run is summarized and drawn."""
     from tests.tui.quick import settled
     from tuilab.lab.changes import Change
 
@@ -184,7 +183,7 @@ def keep_many(folder: Path) -> None:
 
 
 async def drawn(app: "TestLab") -> None:
-    """Wait until a key press has had all its effects and the screen is drawn."""
+    """Wait until the effects of a key press have ended and the screen is drawn."""
     from tests.tui.lab import still
     from tests.tui.quick import handled
 

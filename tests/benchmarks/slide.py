@@ -1,4 +1,4 @@
-"""Measures the time from a slider's movement to the first new sample on the plot, with a warm worker."""
+"""Measures the time from a slider's move to the first new sample on the plot, with a warm worker."""
 
 import itertools
 import statistics
@@ -42,7 +42,6 @@ def slide(terminal: Terminal, key: str) -> float:
 
 
 def measure() -> list[Row]:
-    """Measure slides in both directions. The first slide is not counted, because it loads code."""
     with tempfile.TemporaryDirectory() as folder:
         preset = Path(folder) / "one-graph.toml"
         preset.write_text(PRESET)

@@ -38,13 +38,13 @@ LIMIT_MIB = 20.0
 ROUNDS, EVERY_S = 6, 0.002
 PATIENCE_S = 30.0
 AGAIN_S = 1.5
-"""Seconds to wait for the end of a run. After this time, the run is stopped, and another run is started if
-the history has no new run.
+"""Seconds to wait for the end of a run. If the history has no new run by then, the run is stopped and
+another run starts.
 """
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("r",) * 6 + ("i\x1b[C", "r", "s", "c", "r", "i\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
-"""Keys to type in turn before waiting for a run. If they start no run, `r` is typed as well."""
+"""Keys to type in turn, each before waiting for a run. If the keys start no run, `r` follows."""
 MEASURING = ("r", "s", "i\x1b[C", "i\x1b[D")
 PAGES = ("a", "?", "e", "g", "o")
 HOW = (
@@ -125,9 +125,8 @@ class Soak:
         self.history = sqlite3.connect(f"file:{self.folder / 'data' / FILE}?mode=ro", uri=True, timeout=10)
 
     def over(self) -> int:
-        """Return the number of finished runs in the history.
-
-        Asserts that each run ended normally or was replaced by the next.
+        """Return the number of finished runs in the history. Asserts that each run ended normally or was
+        replaced by the next run.
         """
         assert self.history is not None
         query = "SELECT COUNT(*), COALESCE(SUM(status = 'failed'), 0) FROM runs WHERE status IS NOT NULL"
@@ -200,8 +199,8 @@ class Soak:
 def soak(
     runs: int = RUNS, say: Callable[[str], None] = lambda text: None, hours: float = 0.0, pause: float = 0.0
 ) -> Iterator[Held]:
-    """Yield the lab's resource usage after every fiftieth run or, if `hours` is set, every hour for that
-    long.
+    """Yield the lab's resource usage after every fiftieth run; if `hours` is set, every hour for this
+    number of hours.
     """
     with tempfile.TemporaryDirectory() as folder:
         session = Soak(Path(folder))

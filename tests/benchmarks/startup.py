@@ -68,7 +68,6 @@ def start(data: Path) -> tuple[float, float]:
 
 
 def measure(pairs: int = PAIRS) -> list[Row]:
-    """Measure pairs of starts in turns. The first start of each kind only loads the files into memory."""
     with tempfile.TemporaryDirectory() as folder:
         sides = {name: Path(folder) / name for name in ("full", "empty")}
         fill(sides["full"])

@@ -24,15 +24,15 @@ def wait(limit_s: float = 900.0) -> None:
 
 
 class Watch:
-    """Measures other processes' use of the processors during a benchmark. A child counts as part of the
-    benchmark once it has ended.
+    """Measures how much other programs use the processors during a benchmark. A child process counts as
+    part of the benchmark after it has ended.
     """
 
     def __init__(self) -> None:
         self._before, self._own = interference.read_counters(), _own()
 
     def said(self) -> str:
-        """Return a sentence for the table. Call this after all children have ended."""
+        """Return a sentence for the table. Call this function after all children have ended."""
         now, cores = interference.read_counters(), os.cpu_count() or 1
         if now.busy_s is None or self._before.busy_s is None:
             return "The system does not report what others used during the measurement."

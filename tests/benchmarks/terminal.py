@@ -28,8 +28,8 @@ LAB = (sys.executable, "-m", "tuilab")
 class Terminal:
     """A program in a terminal.
 
-    rate: bytes per second of the line; None for no limit. arrivals: the time (`time.monotonic`) of each
-    read, and the total number of bytes so far.
+    rate: bytes per second of the line; None for no limit. arrivals: the time of each read (`time.monotonic`),
+    and the total number of bytes until then.
     """
 
     def __init__(
@@ -115,7 +115,6 @@ class Terminal:
     def until_drawn(
         self, mark: int, columns: tuple[int, int], rows: tuple[int, int], seconds: float = PATIENCE_S
     ) -> float:
-        """Wait until cells in these columns and rows arrive after byte `mark`; return their arrival time."""
         found: list[int] = []
 
         def drawn() -> bool:
@@ -179,9 +178,9 @@ class Terminal:
 def program(
     command: Sequence[str], *, colors: str = "truecolor", rate: float | None = None, state: str = ""
 ) -> Iterator[Terminal]:
-    """Run a program in a terminal of 120 × 40, with its own folders.
+    """Run a program in a terminal of 120 × 40 cells, with its own folders.
 
-    colors: truecolor or 256. state: the folder of its saved preferences; a fresh one by default.
+    colors: truecolor or 256. state: the folder of saved preferences; a new folder by default.
     """
     with tempfile.TemporaryDirectory() as folder:
         left_out = ("NO_COLOR", "COLORTERM", "TUILAB_ASCII", "COLUMNS", "LINES")

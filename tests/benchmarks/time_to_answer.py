@@ -33,8 +33,8 @@ from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, BudgetName, Scenario
 
 VALUES = {"samples": 10_240, "frame_length": 512, "frame_step": 256, "fft_length": 512, "pinned": False}
-"""Values of the STFT. The device is not pinned, because the other tools call the function without a device
-scope, which costs 0.5 µs.
+"""Values of the STFT. The device is not pinned, because a device scope costs 0.5 µs and the other tools
+use none.
 """
 SETUP = """
 import os; os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
@@ -50,10 +50,6 @@ WARM = 3
 
 @dataclass(frozen=True)
 class Answer:
-    """One tool's answer: its name, its duration, and its figure. runs: the figures of several fresh
-    processes.
-    """
-
     who: str
     wall_s: float
     median: float
@@ -97,7 +93,7 @@ def cold(budget: BudgetName, data: str) -> Answer:
 
 
 def warm(worker: Worker) -> Answer:
-    """Time the request on a running worker, sent as the screen sends it."""
+    """Time the request on a warm worker, sent in the same way as from the screen."""
     arm = Arm("CPU:0", "graph", "resident", "float32", "whole")
     begun = time.perf_counter()
     request = Measure(
@@ -138,8 +134,8 @@ def torch() -> Answer:
 
 
 def everyone(worker: Worker) -> Iterator[Answer]:
-    """Yield the answer of each installed tool. tuilab is measured first, last and in between, so that all
-    tools see the same drift.
+    """Yield the answer of each installed tool. tuilab is measured first, last and in between, because the
+    machine's speed drifts.
     """
     others: list[tuple[str, Callable[[], Answer]]] = [("pyperf", pyperf), ("torch", torch)]
     with tempfile.TemporaryDirectory() as data:
@@ -190,11 +186,10 @@ def until(against: Answer, half: float) -> float:
 
 
 def agreement(answers: list[Answer], against: Answer) -> str:
-    """Return how well tuilab's answers agree with the other tool's processes, given the variation between
-    runs.
+    """Return a sentence: whether tuilab's answers and the other tool's processes agree.
 
-    An interval within one process does not apply to the next process, because this STFT's graph takes one of
-    several paths (87 to 105 µs) in each process.
+    Compares intervals over processes, because this STFT's graph takes one of several paths (87 to 105 µs) in
+    each process.
     """
     ours = middle([a.median for a in answers if a.who.startswith("tuilab")])
     theirs = middle(list(against.runs))

@@ -1,13 +1,13 @@
-"""Checks the reported undisturbed speed against the idle machine's, with competing hogs.
+"""Compares the reported undisturbed speed with the speed of the idle machine, while other programs compete.
 
   python -m tests.benchmarks.undisturbed FILE [RUNS [HOGS …]]    # about 17 s a run with 1, 2 and 4 hogs
   python -m tests.benchmarks.undisturbed FILE --report
 
-One worker measures everything, to exclude differences between processes. A run is a quarter of a minute of
-rounds with hogs that come and go (`tests.benchmarks.hogs`), once other programs are idle. Each hog records
-its busy times, which tuilab does not see: an arm's idle speed is the median of the same run's rounds without
-a busy hog. It must come from the same minute, because a host's own speed changes. FILE keeps every run's
-events as lines.
+One worker measures everything, to exclude differences between processes. A run takes 15 s, during which hogs
+(`tests.benchmarks.hogs`) compete for the processors at random times. It starts when other programs are idle.
+Each hog records its busy times, which tuilab does not see. An arm's idle speed is the median of the same
+run's rounds without a busy hog; other minutes do not count, because a host's own speed changes. FILE stores
+every run's events as lines.
 """
 
 import random
@@ -42,16 +42,14 @@ ARMS = (
 )
 RUN_S = 15.0
 AROUND_S = 0.02
-"""Minimum distance in seconds between an idle round and any busy time."""
+"""Minimum time in seconds between an idle round and any busy time."""
 LEAST = 20
-"""Minimum number of rounds without a busy hog from which an arm's idle speed is computed."""
 
 
 class Run(msgspec.Struct):
     """One run.
 
-    begun, busy: start of the rounds, and busy times of the competing programs, in seconds by the system-wide
-    clock.
+    begun, busy: start of the rounds, and busy times of the hogs, in seconds of the system-wide clock.
     """
 
     hogs: int
@@ -80,7 +78,6 @@ class Run(msgspec.Struct):
 
 
 def one(worker: Worker, count: int) -> Run:
-    """Measure a run with `count` programs that compete for the processors."""
     declaration = find("stft").declaration
     budget = Budget(
         name="quick", warm_s=0.3, warm_limit_s=1.0, precision=1e-6, rounds=1_000_000, limit_s=RUN_S
@@ -117,11 +114,10 @@ def collect(file: Path, runs: int, counts: Sequence[int]) -> None:
 
 
 def report(runs: Sequence[Run]) -> str:
-    """Return a row per number of competing programs: for arms with an idle speed, how often each interval
-    contains that speed.
+    """Return a row per number of hogs: how often each interval contains an arm's idle speed.
 
-    *Quiet rounds* are those that tuilab considers undisturbed; *told apart*: runs in which these are clearly
-    faster than all rounds.
+    *Quiet rounds* are rounds that tuilab considers undisturbed; *told apart* counts runs in which these
+    rounds are clearly faster than all rounds.
     """
     lines = [
         "| hogs | arms of runs | quiet rounds hold the idle pace | told apart | of these hold it | all rounds hold it |",

@@ -7,10 +7,10 @@ IN_WORDS = "## In words"
 
 
 def show(shown: str, title: str, module: str, about: str | None) -> None:
-    """Print the table. With `--write`, also write it to the Markdown file with the module's name.
+    """Print the table. With `--write`, also write a Markdown file named after the module.
 
-    The file gets the title, and the module's docstring without its first line. An existing section `## In
-    words` stays.
+    The file starts with the title and the module's docstring without its first line. Keeps a section `## In
+    words` of an existing file.
     """
     print(shown)
     if "--write" in sys.argv:
