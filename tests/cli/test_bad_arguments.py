@@ -32,7 +32,6 @@ ESCAPE = re.compile("[\x1b\x9b\x07\u202e]")
 
 
 def commands() -> dict[str, click.Command]:
-    """Return the commands that check their arguments before they measure or serve."""
     found: dict[str, click.Command] = {}
     context = click.Context(program.cli)
     for name in program.COMMANDS:
@@ -46,7 +45,7 @@ def commands() -> dict[str, click.Command]:
 
 COMMANDS = commands()
 MEASURING = {"selftest", "doctor", "worker", "machine"}
-"""Commands that work even without arguments. The test tries only arguments that they reject."""
+"""Commands that need no arguments. The test runs them only with arguments that they reject."""
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +67,7 @@ def place(tmp_path_factory):
 
 
 def words_for(command: click.Command) -> st.SearchStrategy[list[str]]:
-    """Generate arguments for the command: its options with hostile values, and hostile words."""
+    """Generate arguments for the command: hostile values of its options, and hostile words."""
     hostile = st.sampled_from(HOSTILE) | st.text(
         st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12
     )

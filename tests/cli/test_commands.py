@@ -27,7 +27,7 @@ print(time.perf_counter() - t)
 
 @pytest.fixture
 def small():
-    """Make one real run of the first preset in its own folder. The tests that only read it share it."""
+    """Make one real run of the first preset in a folder of its own, for all tests that only read a run."""
 
     def run(folder: Path) -> dict[str, str]:
         # Devices, modes, dtypes and budgets are accepted in any case.

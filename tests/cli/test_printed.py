@@ -1,4 +1,6 @@
-"""During and after a command, the output is short, names arms readably, and fits the terminal's width."""
+"""During and after a command, the output is short, shows readable names of arms, and fits the terminal's
+width.
+"""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""Two real workers measure devices at the same time. Two logical CPUs stand in for two GPUs."""
+"""Two real workers measure devices at the same time. Two logical CPUs replace two GPUs."""
 
 import json
 

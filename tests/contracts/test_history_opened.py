@@ -1,5 +1,5 @@
-"""Only SQLite opens a history. If other code of the process opened and closed the file, SQLite would lose
-its locks.
+"""Only SQLite opens a history. If other code in the same process opened and closed the file, SQLite would
+lose its locks.
 """
 
 import asyncio
@@ -38,8 +38,6 @@ WORDS = {
 
 
 class Audit:
-    """A folder with a history of three runs, and a log with a line for each time the history was opened."""
-
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / "audit.log"
         filled(folder, 3)
@@ -53,7 +51,6 @@ class Audit:
         return [line for line in lines if line.startswith(f"{event}\t")]
 
     def hold(self) -> None:
-        """Assert that, since the last call, SQLite and no other code has opened the history."""
         assert self.lines("sqlite3.connect") and self.lines("open") == []
         self.log.unlink()
 
@@ -74,7 +71,7 @@ def test_every_history_command_opens_it_through_sqlite_alone(audit: Audit) -> No
 
 
 def test_a_history_named_as_a_file_of_another_kind_stays_closed(audit: Audit) -> None:
-    """Opening the file to detect its kind would already drop SQLite's locks."""
+    """Even opening the file to detect its kind would drop SQLite's locks."""
     file = str(audit.folder / "history.db")
     for words in (["save", "run0", file], ["import", file]):
         done = run(audit.folder, "history", *words, env=audit.env)
@@ -84,7 +81,6 @@ def test_a_history_named_as_a_file_of_another_kind_stays_closed(audit: Audit) ->
 
 @pytest.mark.terminal
 def test_a_lab_and_a_watch_in_it_open_it_through_sqlite_alone(audit: Audit) -> None:
-    """Covers measuring, watching a program, the page of saved runs, and the exit."""
     (audit.folder / "train.py").write_text(SHORT)
     with scripted(
         audit.folder, size=(120, 40), PYTHONPATH=audit.env["PYTHONPATH"], **audit.named()

@@ -45,7 +45,7 @@ STARTS = {
         tui.screens.small tui.themes version
     """,
 }
-"""Modules that are loaded by a program with its own workload, by `tuilab --help`, and for the first
+"""Modules that are loaded by a program with its own workload, by `tuilab --help`, and before the first
 paint.
 """
 
@@ -57,8 +57,9 @@ def test_a_start_loads_no_further_modules(statement: str) -> None:
 
 
 MOST_LATE = {"tuilab": 142, "tensorflow": 70, "numpy": 35, "others": 39}
-"""Maximum number of imports inside functions, by module. Such an import is justified only if startup would
-otherwise load the module too early, or because the screen's process does not load TensorFlow and NumPy.
+"""Maximum number of imports inside functions, by imported module. Such an import is justified only if
+startup would otherwise load the module too early, or because the screen's process does not load
+TensorFlow and NumPy.
 """
 
 
@@ -81,7 +82,6 @@ def test_imports_are_at_the_top_unless_a_start_would_load_them() -> None:
 
 
 ELSEWHERE = {"tuilab.runner.ssh", "dask", "distributed", "tornado"}
-"""Modules needed only to measure on other machines."""
 
 
 def test_the_screen_loads_no_tensorflow_or_plot_or_fleet():
@@ -149,7 +149,7 @@ def test_one_module_imports_plotext():
 
 
 def circles() -> list[list[str]]:
-    """Return groups of files that import each other in a cycle. Imports for types count too."""
+    """Return groups of files that import each other in a cycle. Imports for type checking count too."""
     import grimp
 
     graph = grimp.build_graph("tuilab", cache_dir=None)
@@ -178,5 +178,5 @@ def circles() -> list[list[str]]:
 
 
 def test_no_files_import_each_other():
-    """Files that import each other are usually one class split over several files."""
+    """Such files are usually one class that was split over several files."""
     assert circles() == []

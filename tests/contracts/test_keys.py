@@ -1,4 +1,4 @@
-"""Sentences name actions, as in `{run} measures`; the user interface fills in the keys."""
+"""Sentences name actions, as in `{run} measures`; the user interface inserts the keys."""
 
 import ast
 import re
@@ -10,7 +10,6 @@ from tuilab.tui.keys import declared, key_name
 
 FOLDER = Path(tuilab.__file__).parent
 OF_THE_FILE = {"keymap.py"}
-"""Files that explain how to name keys in the user's keymap file."""
 VALUE = "#"
 NAMED = re.compile(r"\{([a-z]+(?:[.-][a-z0-9]+)*)\}")
 LETTER = re.compile(r"(?<![\w.'`/{*#×=-])(?<![\d#] )(?:[b-zB-HJ-Z]|(?<=\()\d(?=\)))(?![\w.'`/}*=×-])")
@@ -19,7 +18,9 @@ BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 
 
 def sentences(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the strings of a file with their lines, except docstrings. `#` stands for inserted values."""
+    """Yield the strings of a file with their line numbers, except docstrings. `#` replaces inserted
+    values.
+    """
     tree = ast.parse(file.read_text())
     quiet = {
         id(each.value)

@@ -15,7 +15,7 @@ ALIKE = 0.5
 
 
 def repeated(source: str) -> list[tuple[str, int]]:
-    """Return the facts that a module repeats, each with its line."""
+    """Return the facts of a module that `ops.py` also lists, with their line numbers."""
     return [
         (name, line)
         for line, listed in collections(ast.parse(source))
@@ -25,7 +25,7 @@ def repeated(source: str) -> list[tuple[str, int]]:
 
 
 def collections(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
-    """Yield line and words of each literal collection, and of each string that lists words."""
+    """Yield the line and the words of each literal collection, and of each string that lists words."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Tuple | ast.Set | ast.List):
             yield (

@@ -13,7 +13,6 @@ SYSTEM = {
     "worker/machine.py", "worker/measure/interference.py", "worker/measure/prepare.py", "worker/profile/answer.py",
     "worker/selftest/surroundings.py",
 }  # fmt: skip
-"""Modules that read kernel files, or the system's libraries and packages."""
 OWN = {
     "documents/api/tables.py": "the package's own tables",
     "history/spool.py": "what a worker of the lab's writes, in a folder of the lab's",
@@ -64,7 +63,7 @@ def test_the_contract_detects_each_way():
 
 
 def undecoded(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield code that suppresses decoding errors, or that fails if the home folder is unknown."""
+    """Yield code that ignores decoding errors, or that fails if the home folder is unknown."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler) and node.type is not None:
             names = {each.attr for each in ast.walk(node.type) if isinstance(each, ast.Attribute)}
@@ -115,9 +114,7 @@ def test_the_contract_detects_a_forgotten_check():
 
 
 def own_pythons(tree: ast.AST) -> Iterator[ast.List | ast.Tuple]:
-    """Yield command lines that start this Python in a way that lets a module in the current folder replace a
-    library.
-    """
+    """Yield commands for this Python in which a module in the current folder could replace a library."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call | ast.List | ast.Tuple):
             words = [ast.unparse(each) for each in (node.args if isinstance(node, ast.Call) else node.elts)]

@@ -1,4 +1,6 @@
-"""User interfaces use only `Lab`: they request actions and read its state, but never write to it."""
+"""User interfaces use only `Lab`: they request actions and read the lab's state, but never write to the
+state.
+"""
 
 import ast
 from pathlib import Path
@@ -13,7 +15,7 @@ READ = {
     *("clock", "new_id", "claims_of", "command", "further", "result"),
     *("find", "settings", "usual", "under"),
 }
-"""Methods of the state and its parts that interfaces may call, because they do not change it."""
+"""Methods of the state and its parts that user interfaces may call, because these methods change nothing."""
 PARTS = {"presets": Presets, "ghosts": Ghosts}
 CHANGES = {
     name

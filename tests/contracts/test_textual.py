@@ -1,4 +1,4 @@
-"""Only one file uses private names of Textual, and it explains why."""
+"""Only one file uses private names of Textual, and its docstring explains why."""
 
 import ast
 from pathlib import Path

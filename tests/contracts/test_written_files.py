@@ -17,7 +17,7 @@ OTHER = {
     "worker/measure/memory.py": "resets the kernel's peak of this process, in /proc",
     "workloads/parts/images.py": "a file of images that is measured, and goes with the measurement",
 }
-"""Files that write files themselves, each with the reason."""
+"""Modules that write files themselves, each with the reason."""
 
 
 def writes(tree: ast.AST) -> Iterator[ast.Call]:

@@ -1,1 +1,1 @@
-"""All figures and words about one quantity of a run agree wherever they appear."""
+"""All figures and words about the same quantity of a run agree wherever they appear."""

@@ -1,4 +1,4 @@
-"""Collects every statement about an arm's time and work and about a claim, and finds contradictions."""
+"""Collects every statement about an arm's time, its work or a claim, and finds contradictions."""
 
 import html
 import json
@@ -35,7 +35,7 @@ GROUPS = {
     "arithmetic": ("compute",),
     "memory": ("compute",),
 }
-"""The phases that each kind of bound limits. Python and a workload's own phases are omitted."""
+"""For each kind of bound, the phases that it limits. Omits Python and a workload's own phases."""
 
 ADVICE = {
     "dispatch-bound": ("dispatch", "python"),
@@ -45,7 +45,7 @@ ADVICE = {
     "copy-bound": ("copy_in", "copy_out", "copy"),
     "not-known": (NOT_KNOWN,),
 }
-"""Findings that state a share of a call, with the phases that make up the share."""
+"""Findings that state a share of a call, with the phases that this share includes."""
 
 
 TIME = r"(?<![\d.,])(\d[\d.,]*) (ns|µs|ms|s|min|h)\b(?: \[[^]]*\])?"
@@ -53,7 +53,7 @@ SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600
 SHARE = re.compile(r"([\d,]+(?:\.\d+)?)% (?:at least )?of (?:each call|a call|it is|[\d.,]+ \w+/s)")
 """Matches `12% of 199 GFLOP/s`, `71% of a call`."""
 CLAUSE = r"; the quotient of the medians is [\d.,]+×"
-"""Matches the clause for a quotient of the medians that is outside the ratio's interval."""
+"""Matches the clause about a quotient of medians that is outside the ratio's interval."""
 COMPARED = re.compile(
     rf"([\d.,]+)× (?:faster|slower)([^.;(]*?(?: \[[^]]*\])?)(?: \(|\. On the CPU ){TIME} against {TIME}"
     rf"((?:{CLAUSE})?)"
@@ -82,7 +82,9 @@ def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
 
 
 def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) -> Iterator[str]:
-    """Yield an error for each place where the FLOP, bytes or ops of a call differ from the run's data."""
+    """Yield an error for each statement about the FLOP, bytes or ops of a call that differs from the
+    run's data.
+    """
     roof, point = arm.roof, summary_point(state)
     known = state.arms[arm.id]
     told = launches(known, point)
@@ -120,7 +122,9 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
 
 
 def _beyond(arm: ArmResult) -> Iterator[str]:
-    """Yield an error if the arm is faster than its machine's limit, or a part is longer than the whole."""
+    """Yield an error if an arm is faster than its machine's limit, or if a part takes longer than the
+    whole.
+    """
     if arm.median_s is None:
         return
     slowest = arm.ci95_s[1] if arm.ci95_s else arm.median_s
@@ -162,8 +166,8 @@ def _ratios(result: RunResult) -> Iterator[str]:
 
 
 def _behind(result: RunResult) -> Iterator[str]:
-    """Yield an error for each arm whose ratio to the fastest arm differs between the answer and the Compare
-    view.
+    """Yield an error for each arm whose ratio to the fastest arm differs between the answer and the
+    Compare view.
     """
     every = {arm.id: arm for arm in result.arms}
     for arm, compared in to_fastest(result).items():
@@ -186,8 +190,8 @@ def _behind(result: RunResult) -> Iterator[str]:
 def _quotient(
     ratio: str, after: str, one: str, unit: str, other: str, another: str, said: str
 ) -> Iterator[str]:
-    """Yield an error if the quotient of the two figures is outside the ratio's interval, unless the text
-    explains why.
+    """Yield an error if the quotient of two figures is outside the ratio's interval, unless the text
+    explains the difference.
     """
     a, b = (float(t.replace(",", "")) * SECONDS[u] for t, u in ((one, unit), (other, another)))
     digits = ratio.replace(",", "")
@@ -201,7 +205,7 @@ def _quotient(
 
 
 def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:
-    """Yield an error for each verdict, or its evidence, in a report or the JSON that the figures contradict."""
+    """Yield an error for each verdict or evidence, in a report or the JSON, that contradicts the figures."""
     pages = {
         "text": table(result),
         "markdown": re.sub(r"\\(.)", r"\1", FORMATS["markdown"][1](result, state)),

@@ -150,15 +150,13 @@ def test_a_false_ratio_a_false_count_and_a_false_verdict_would_be_found(
 @pytest.mark.parametrize("size", ["own", "least", "most"])
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_presets(worker: Worker, name: str, size: str) -> None:
-    """Measures each preset at the article's sizes, and at the slider's ends if memory and time permit."""
     own = SMALLER if size == "own" else {name: end(PRESETS[name], size)}
     assert contradictions(measured(worker, name, own, phases=True), PRESETS[name].claims) == []
 
 
 def end(preset: Preset, size: str) -> dict[str, int]:
-    """Return the smallest or largest value of the workload's axis within the limits.
-
-    The limits are a gigabyte, and 10¹² operations per call, which take two cores about ten seconds.
+    """Return the smallest or largest value of the workload's axis within the limits: a gigabyte, and 10¹²
+    operations per call (about ten seconds on two cores).
     """
     workload = find(preset.workload)
     axis = workload.declaration.parameter(workload.declaration.axis)

@@ -1,5 +1,5 @@
-"""Documents written for these tests, whose expected findings were written before the checker first read
-them.
+"""Documents written for these tests. Their expected findings were written before the checker first read
+the documents.
 """
 
 import tomllib
@@ -17,7 +17,7 @@ SUFFIX = ".expected.toml"
 
 
 class Expected(msgspec.Struct, forbid_unknown_fields=True):
-    """The expected result for a document. A finding belongs to the nth line (from 1) that contains `at`."""
+    """The expected result for a document. A finding is on the nth line (from 1) that contains `at`."""
 
     examples: int
     findings: list[dict[str, Any]] = []
@@ -53,8 +53,8 @@ def found_findings(report: DocumentReport) -> set[tuple[str, int]]:
 
 
 def fits(preset: Any, wanted: Mapping[str, Any], example: int) -> bool:
-    """Return True if a preset has this workload, these arms, and exactly these parameters. If the expected
-    arms have dtypes, the preset's own dtype does not matter.
+    """Return True if a preset has this workload, these arms, and exactly these parameters. Ignores the
+    preset's own dtype if the expected arms have dtypes.
     """
     if (preset.workload, example) != (wanted["workload"], wanted["example"]):
         return False

@@ -71,23 +71,21 @@ def test_the_shipped_table_knows_what_articles_use():
 
 
 MADE_WITH = (3, 11)
-"""The Python version that made the shipped table.
-
-Other versions have other unittest methods and enum signatures.
+"""The Python version that made the shipped table. unittest's methods and the signatures of enums depend
+on the version.
 """
 OF_PYTHON = ("tf.test.TestCase.", "tf.types.experimental.FunctionType.")
 
 
 def of_tensorflow(names: tuple[str, ...]) -> list[str]:
-    """Return the names that are not inherited from the standard library."""
     return [name for name in names if not name.startswith(OF_PYTHON)]
 
 
 @pytest.mark.real_worker
 def test_the_shipped_table_is_what_a_worker_makes():
-    """Runs only if TensorFlow and Keras have the shipped table's versions.
+    """Runs only with the TensorFlow and Keras versions of the shipped table.
 
-    Uses a fresh worker, because Keras replaces `tf.saved_model` with its own module.
+    Uses a new worker, because an imported Keras replaces `tf.saved_model` with its own module.
     """
     worker = Worker()
     try:

@@ -1,4 +1,4 @@
-"""Pairs of probes for each rule and decision: a mistake that an expert would see, and the most similar
+"""Pairs of documents for each rule and decision: a mistake that an expert would see, and the most similar
 correct code.
 """
 
@@ -72,8 +72,8 @@ if __name__ == '__main__':
 class Probe:
     """A benchmark with its expected finding.
 
-    code: the finding that the default level must show on the line that contains `at`; "" if it must show
-    none there.
+    code: the finding that the default level must report on the line with `at`; "" if it must report none
+    there.
     """
 
     name: str
@@ -84,13 +84,10 @@ class Probe:
     file: str = "x.py"
     says: str = ""
     beside: tuple[tuple[str, str], ...] = ()
-    """Names and contents of other files in the folder."""
 
 
 def found(probe: Probe, notes: bool = False) -> list[tuple[str, str, str]]:
-    """Return code, line text and message of each finding at the default level, or of each note if
-    `notes`.
-    """
+    """Return code, line text and message of each finding at the default level; with `notes`, of each note."""
     with TemporaryDirectory() as folder:
         for name, text in ((probe.file, probe.head + probe.text), *probe.beside):
             Path(folder, name).parent.mkdir(exist_ok=True)

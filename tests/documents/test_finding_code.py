@@ -1,4 +1,6 @@
-"""Python code is found in Markdown, text, scripts and notebooks, whatever the fence and the encoding."""
+"""The reader finds Python code in Markdown, text, scripts and notebooks, whatever the fence and the
+encoding.
+"""
 
 import codecs
 import json

@@ -1,5 +1,5 @@
-"""Five documents in our own words that resemble the articles behind the presets. The articles themselves are
-tested if present.
+"""Five documents in our own words that resemble the articles behind the presets. Also tests the articles
+themselves, if present.
 """
 
 from pathlib import Path
@@ -16,7 +16,6 @@ from tuilab.workloads import find
 
 OURS = Path(__file__).parent / "data" / "five"
 THEIRS = Path(__file__).resolve().parents[3] / "shared" / "documents"
-"""The original documents, which this project does not include."""
 FILES = {"ours": sorted(OURS.glob("*.md")), "theirs": sorted(THEIRS.glob("*.txt")) if THEIRS.is_dir() else []}
 
 # Mistakes in our documents, from a manual review: (document, example) → (code, line).
@@ -117,7 +116,7 @@ GAPS = {("003", 3): "reads a counter"}
 
 @pytest.fixture(scope="module", params=FILES)
 def reports(request):
-    """Return the reports by document number: on our documents, or on the original articles."""
+    """Return the reports by document number, for our documents and for the original articles."""
     if len(FILES[request.param]) != 5:
         pytest.skip(f"the five documents are not in {THEIRS.name}/")
     return {file.name[:3]: report_of(file) for file in FILES[request.param]}
@@ -125,7 +124,7 @@ def reports(request):
 
 @pytest.fixture
 def wrong(request, reports):
-    """Return exactly the findings that must be reported, by document and example."""
+    """Return the findings that must be reported, by document and example. No other findings may appear."""
     if request.node.callspec.params["reports"] == "ours":
         return WRONG_OF_OURS
     return {key: found | ALSO.get(key, set()) for key, found in WRONG.items()}
@@ -156,11 +155,10 @@ def shipped(document: str, example: int) -> list[Preset]:
 
 
 def equal(made: Preset, wanted: Preset) -> bool:
-    """Return True if `made`, from the document, matches the shipped preset `wanted`.
+    """Return True if the preset `made`, from the document, matches the shipped preset `wanted`.
 
-    They must have the same workload. Each parameter of `wanted` must equal the document's value or have a
-    slider mark at that value, because a shipped preset may start at a smaller size. It may set further
-    parameters.
+    Both have the same workload. Each parameter of `wanted` equals the document's value or has a slider mark
+    at that value, because a shipped preset may start at a smaller size. `made` may set further parameters.
     """
     if made.workload != wanted.workload:
         return False

@@ -1,4 +1,6 @@
-"""Documents in further styles, whose expected findings were written before the checker first read them."""
+"""Documents in further styles. Their expected findings were written before the checker first read the
+documents.
+"""
 
 import pytest
 

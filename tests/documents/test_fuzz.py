@@ -50,7 +50,6 @@ sys.addaudithook(_audit)
 
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> Iterator[None]:
-    """Import everything that is imported on first use, before the test watches imports."""
     for document in documents():
         report_of(document)
     supported_versions()  # loads the names of other versions, which a document may need
@@ -58,7 +57,7 @@ def warm() -> Iterator[None]:
 
 
 def checked(data: bytes, name: str) -> DocumentReport:
-    """Check a document while watching every import, file and process."""
+    """Check a document while an audit hook watches imports, files and processes."""
     global _watching
     _seen.clear()
     _watching = True
@@ -71,7 +70,6 @@ def checked(data: bytes, name: str) -> DocumentReport:
 
 
 def hold(data: bytes, name: str) -> None:
-    """Assert the properties that hold for any input."""
     report = checked(data, name)
     texts = [*report.lines, *(note.reason for note in report.notes), *printed(report)]
     for example in report.examples:
@@ -123,7 +121,7 @@ def test_code_that_would_show_itself_does_not_run(tmp_path, monkeypatch, capfd):
 
 
 def test_the_watch_would_see_it(tmp_path):
-    """The audit hook must notice an opened file."""
+    """Proves that the audit hook notices an opened file."""
     global _watching
     _seen.clear()
     _watching = True

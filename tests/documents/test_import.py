@@ -1,4 +1,6 @@
-"""A preset made from a document measures what the author meant, or its summary names the omitted parts."""
+"""A preset made from a document measures what its author meant, or the preset's summary names the omitted
+parts.
+"""
 
 from tuilab.documents import read
 from tuilab.documents.api.tables import shipped

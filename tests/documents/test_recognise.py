@@ -1,4 +1,4 @@
-"""Calls written in different ways become the same workload. Calls without a workload are named."""
+"""Different ways to write a call become the same workload. Calls without a workload are named."""
 
 import pytest
 

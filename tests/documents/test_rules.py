@@ -30,7 +30,7 @@ SCRIPTS = ("TL008",)
 
 
 def document(code: str, after: str = "") -> bytes:
-    """Return code as an article prints it, after first lines that all tests share."""
+    """Return a document that contains this code, after a preamble that all tests share."""
     code = code.replace("START", "t = time.perf_counter()").replace("STOP", "print(time.perf_counter() - t)")
     return f"Text.\n\n```python\n{HEAD}{TENSORS}{code}\n```\n\n{after}\n".encode()
 

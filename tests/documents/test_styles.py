@@ -1,4 +1,4 @@
-"""Documents in many styles, whose mistakes were noted before the checker first read them."""
+"""Documents in many styles. Their mistakes were noted before the checker first read the documents."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Builds environments with other TensorFlow versions, once each with pip, in the user's cache folder.
+"""Builds environments with other TensorFlow versions in the user's cache folder. pip builds each environment
+only once.
 
 `TUILAB_ENVIRONMENTS` sets another folder. The oldest TensorFlow gets the oldest suitable Python on this
 machine.
@@ -20,8 +21,8 @@ OLDEST, BETWEEN, NEWEST = "2.16", ("2.17", "2.18", "2.19", "2.20"), "2.21"
 """Supported versions of TensorFlow. The newest is the version in tuilab's own environment."""
 
 LATEST_PYTHON = {"2.15": (3, 11), "2.16": (3, 12), "2.17": (3, 12), "2.18": (3, 12), "2.19": (3, 12)}
-"""The last Python version with wheels for each TensorFlow version. Later TensorFlow versions have wheels for
-3.13.
+"""The last Python version with wheels for each TensorFlow version. Later TensorFlow versions have wheels
+for 3.13.
 """
 
 
@@ -35,7 +36,7 @@ def cache() -> Path:
 
 
 def pythons() -> dict[tuple[int, int], str]:
-    """Return this machine's interpreters from Python 3.9 on, oldest first, from PATH and from pyenv."""
+    """Return this machine's interpreters in PATH and pyenv, from Python 3.9 on, oldest first."""
     found = {}
     for minor in range(9, 14):
         version = (3, minor)
@@ -53,7 +54,7 @@ def pythons() -> dict[tuple[int, int], str]:
 
 @functools.cache
 def environment(tensorflow: str, *more: str) -> Path:
-    """Return a virtual environment with `tensorflow-cpu` of that version. more: further requirements.
+    """Return a virtual environment with that version of `tensorflow-cpu`. more: further requirements.
 
     Raises Missing.
     """

@@ -10,8 +10,8 @@ from tests.environments import build
 
 @pytest.fixture(scope="session")
 def tensorflow_of() -> Callable[[str], Path]:
-    """Return a function that takes a TensorFlow version and returns the folder of an environment with this
-    version. It skips the test if the environment is unavailable.
+    """Return a function that returns the folder of an environment with a given TensorFlow version, or
+    skips the test if the environment is unavailable.
     """
 
     def found(version: str) -> Path:
@@ -25,6 +25,6 @@ def tensorflow_of() -> Callable[[str], Path]:
 
 @pytest.fixture(autouse=True)
 def as_a_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start workers as a user's lab does, because forked workers would use tuilab's own TensorFlow."""
+    """Start workers without forking: forked workers would use tuilab's own TensorFlow."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setenv("TUILAB_TESTS_FORKED", "")

@@ -1,8 +1,8 @@
-"""Generates the checker's list of differences between TensorFlow versions, each queried in its own
+"""Generates the checker's list of differences between TensorFlow versions. Asks each version in its own
 environment.
 
 `python -m tests.environments.names` writes the shipped file. Run it again when a version is added or the
-shipped table moves to another version.
+shipped table changes to another version.
 """
 
 import asyncio
@@ -37,8 +37,8 @@ def asked(folder: Path) -> ApiTable:
 
 
 def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Difference:
-    """Return the names that exist only in the other version. only_gone: only names that were removed later,
-    including those of Keras 2.
+    """Return the names that exist only in the other version. only_gone: return only names that were
+    removed later, including those of Keras 2.
     """
     here, there = ({*table.names, *table.modules} for table in (other, base))
     if only_gone:
@@ -67,8 +67,8 @@ def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Diff
 
 
 def _differs(one: Signature, other: Signature | None) -> bool:
-    """Return True if the signatures differ. Ignores enumerations and C methods, whose signatures depend on
-    Python.
+    """Return True if the signatures differ. Ignores enumerations and C methods, whose signatures depend
+    on the Python version.
     """
     enumerations = [s for s in (one, other) if s and s.parameters[: len(_ENUMERATION)] == _ENUMERATION]
     return other is not None and one != other and not enumerations

@@ -1,9 +1,9 @@
-"""Runs every preset on the CPU in each TensorFlow version, and compares success and placement with tuilab's
-own version.
+"""Runs every preset on the CPU in each TensorFlow version. Compares success and placement with tuilab's own
+version.
 
-`python -m tests.environments.presets FOLDER [VERSION…]` measures, writes one file per version, and prints
-the table of all files there (docs/measuring.md includes it). Rounds are few and short, because the arms only
-need to run.
+`python -m tests.environments.presets FOLDER [VERSION…]` measures, writes one file per version, and prints a
+table of all files in FOLDER, which docs/measuring.md includes. Rounds are few and short, because the arms
+only need to run.
 """
 
 import asyncio
@@ -55,8 +55,8 @@ async def measured(own: Environment | None) -> dict[str, Seen]:
 
 
 def differences(here: Seen, there: Seen) -> list[str]:
-    """Return a sentence for each op that ran on another device, and for each op that exists in only one
-    version.
+    """Return a sentence for each op that runs on different devices in the two versions, or exists in only
+    one.
     """
     found: dict[str, None] = {}
     for arm in here.ops.keys() & there.ops.keys():
@@ -70,8 +70,8 @@ def differences(here: Seen, there: Seen) -> list[str]:
 
 
 def table(every: dict[str, dict[str, Seen]]) -> Iterable[str]:
-    """Yield a row per preset: whether all arms ran in each version, and how each version differs from the
-    newest.
+    """Yield a row per preset: whether all arms ran in each version, and the differences from the newest
+    version.
     """
     versions = [version for version in every if version != build.NEWEST]
     newest = every[build.NEWEST]

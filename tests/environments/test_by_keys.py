@@ -1,4 +1,4 @@
-"""With keys in a terminal, a user adds, saves and chooses an environment, and measures it together with
+"""By keyboard in a terminal, a user adds, saves and chooses an environment, and measures it together with
 tuilab's own environment.
 """
 

@@ -16,7 +16,6 @@ pytestmark = [pytest.mark.real_worker, pytest.mark.timeout(600)]
 
 
 def versions() -> list[object]:
-    """Return the versions; without long mode, only the oldest."""
     return [build.OLDEST, *(pytest.param(one, marks=pytest.mark.long) for one in build.BETWEEN)]
 
 

@@ -1,4 +1,6 @@
-"""An interpreter's self-description: its output is limited, and no process is left behind."""
+"""Interpreters that print without end, hang, or leave children behind: tuilab limits their output and
+time, and no process is left.
+"""
 
 import time
 from pathlib import Path

@@ -51,7 +51,6 @@ def step(n: int = 64):
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Return all files and links below a folder, with their contents."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -72,8 +71,8 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def said(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done]]:
-    """Run each command in that environment and return its output. Afterwards, check that the environment's
-    folder is unchanged.
+    """Run each command in that environment and return the outputs. Afterwards, check that the
+    environment's folder is unchanged.
     """
     before = contents(folder)
     data = tmp_path_factory.mktemp("environment")

@@ -1,5 +1,5 @@
-"""Claims about two environments with a known difference. The tests are slow, because each trial needs three
-processes per environment.
+"""Claims about two environments with a known difference. The tests are slow, because each trial needs
+three processes per environment.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ async def test_one_environment_under_two_names_rarely_shows_a_difference(tmp_pat
 
 
 async def test_ten_percent_more_time_in_one_environment_is_found_and_named(tmp_path: Path):
-    """Only eager calls reach the slowed function every time. A graph calls it once, while it is built."""
+    """The slowed function runs in every eager call. A graph runs it only during tracing."""
     place = str(slowed(tmp_path / "slowed", 1.1))
     (pair,) = [pair async for pair in trials(1, place, tmp_path, "standard")]
     rows = {row.arm: row for row in pair.arms}

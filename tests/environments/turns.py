@@ -1,5 +1,5 @@
-"""Compares two environments that are equal, or that differ in one op, which is TIMES times slower in the
-second.
+"""Compares two environments that are equal, or that differ in one op: in the second environment, it takes
+TIMES times as long.
 
 `python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints the claims of each trial. Without TIMES,
 both environments are tuilab's own.
@@ -64,8 +64,8 @@ sys.meta_path.insert(0, Slowed)
 
 
 def slowed(folder: Path, times: float) -> Path:
-    """Create an environment with tuilab's own TensorFlow in which eager inverses take `times` times as long;
-    return its folder.
+    """Create an environment with tuilab's own TensorFlow in which eager inverses take `times` times as
+    long; return the environment's folder.
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
@@ -77,8 +77,8 @@ def slowed(folder: Path, times: float) -> Path:
 async def trials(
     number: int, second: str, folder: Path, budget: BudgetName = "quick"
 ) -> AsyncIterator[EnvironmentPair]:
-    """Compare tuilab's own environment, called `first`, with the one at `second`, `number` times; yield each
-    result.
+    """Compare tuilab's own environment (`first`) with the environment `second`, `number` times; yield
+    each result.
     """
     file = folder / "own.py"
     file.write_text(OWN)

@@ -9,8 +9,8 @@ FAKE = str(Path(__file__).parents[1] / "runner" / "fake_device.py")
 
 
 class FakeWorkers(WorkerPlugin):
-    """Gives every node, even one that joins later, a worker without TensorFlow that reports the given
-    rounds.
+    """Gives every node a worker without TensorFlow that reports the given rounds. Also applies to nodes
+    that join later.
     """
 
     name = "fake-workers"

@@ -31,7 +31,6 @@ SIZES = tuple(256 * n for n in range(1, 25))
 
 
 def two_nodes() -> LocalCluster:
-    """Start two nodes, each a process with two threads that may measure only one job at a time."""
     return LocalCluster(
         n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, resources={RESOURCE: 1}
     )
@@ -112,7 +111,7 @@ def test_each_of_24_cells_is_measured_once_though_a_node_is_killed(cluster, tmp_
 
 
 def alone(visits: list[e.MachineJoined]) -> None:
-    """Assert that, by its own clock, no node started a job before the previous job had ended."""
+    """Assert that no node started a job before its previous job had ended, according to the node's clock."""
     for node in {visit.host for visit in visits}:
         own = sorted((v.began, v.ended) for v in visits if v.host == node)
         for (_, ended), (began, _) in pairwise(own):
@@ -120,7 +119,6 @@ def alone(visits: list[e.MachineJoined]) -> None:
 
 
 def test_the_nodes_receive_the_request_of_the_sweep(cluster, tmp_path):
-    """Each job's request equals the sweep's request, except that it has only one size."""
     from tuilab.fleet.jobs import job_of
 
     request = Rig(tmp_path).plan([])

@@ -1,4 +1,4 @@
-"""Each job is measured exactly once, even if nodes join, die or are unusable."""
+"""Each job is measured exactly once, even if nodes join, die or cannot measure."""
 
 import asyncio
 from collections import Counter
@@ -26,7 +26,7 @@ def machine_of(host: str, *devices: str) -> Machine:
 
 @dataclass
 class Fake:
-    """A cluster with simulated nodes.
+    """A cluster of simulated nodes.
 
     lives: number of jobs that each node measures before it dies. deadly: jobs that kill their node.
     """

@@ -1,4 +1,4 @@
-"""tuilab finds a user's Python by its path, or rejects an unsuitable one with a sentence."""
+"""tuilab finds a user's Python by its path, or rejects an unsuitable Python with a sentence."""
 
 import os
 import sys

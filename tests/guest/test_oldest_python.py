@@ -35,13 +35,12 @@ NEWER = re.compile(
     r"from itertools import .*\bpairwise\b|from datetime import .*\bUTC\b|\bParamSpec\b|import .*\b(Self|StrEnum)\b"
     r"|except\*|add_note|bisect\w*\(.*key=|import tomllib|statistics\.(linear_regression|correlation|covariance)"
 )
-"""Matches names that Python 3.10 or 3.11 added and that tuilab does not provide for older versions."""
+"""Matches names from Python 3.10 and 3.11 that tuilab does not provide for older versions."""
 
 
 def evaluated_unions(tree: ast.AST) -> Iterator[int]:
-    """Yield lines that evaluate `X | Y` of Python types.
-
-    In annotations, such unions are allowed, because they are not evaluated.
+    """Yield the lines that evaluate `X | Y` of Python types. Annotations are not evaluated, so they do
+    not count.
     """
     notes = {
         id(part)

@@ -1,5 +1,5 @@
-"""The substitute for msgspec, used if msgspec's compiled module was built for another Python, produces the
-same messages.
+"""The substitute for msgspec produces the same messages. It is used if msgspec's compiled module was
+built for another Python.
 """
 
 import importlib.util
@@ -51,7 +51,7 @@ for line in sys.stdin.buffer:
 
 
 def read_again(kind: str, lines: bytes) -> list[bytes]:
-    """Let a process without msgspec read and rewrite each line; return the lines."""
+    """Let a process without msgspec read and rewrite each line; return the new lines."""
     command = [sys.executable, "-c", READ_AGAIN, str(door.__file__), kind]
     done = subprocess.run(command, input=lines, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
@@ -69,7 +69,6 @@ assert threads.replace(Device("CPU:0"), name="GPU:0").name == "GPU:0"
 
 
 def test_names_can_be_imported_from_its_submodules():
-    """Covers `from msgspec.structs import replace`, and every module that a worker needs for profiling."""
     command = [sys.executable, "-c", IMPORTED, str(door.__file__)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

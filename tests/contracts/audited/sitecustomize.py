@@ -1,5 +1,5 @@
-"""Logs each time that SQLite or other code opens a history file. Each Python process of a test loads this
-file through PYTHONPATH.
+"""Logs each opening of a history file, by SQLite or by other code. PYTHONPATH makes each Python process
+of a test load this file.
 """
 
 import os
