@@ -1,1 +1,1 @@
-"""Software that emulates a GPU for tests. Its name contains EMULATED wherever it appears."""
+"""Emulates a GPU for tests. The name of each emulated GPU contains EMULATED."""

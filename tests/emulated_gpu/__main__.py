@@ -12,7 +12,7 @@ from tests.emulated_gpu.build import Missing, environment
 
 
 def main(words: list[str]) -> int:
-    """Replace this process with the command; return 2 if emulated GPUs are unavailable."""
+    """Replace this process with the command. Returns 2 if emulated GPUs are unavailable."""
     if "--" not in words or not words[words.index("--") + 1 :]:
         print(__doc__, file=sys.stderr)
         return 2

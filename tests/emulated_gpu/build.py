@@ -1,9 +1,8 @@
-"""Builds the emulated GPU: the library with the system's `cc`, its TensorFlow with pip.
+"""Builds the emulated GPU: compiles the library with the system's `cc`, and installs its TensorFlow with pip.
 
-The emulation runs in `tensorflow-cpu` of the installed version. In the CUDA build, an op with a resource
-argument would reach CUDA's own kernel, which crashes. `PYTHONPATH` puts that wheel before the installed one,
-only in worker processes. The wheel and the library stay in the user's cache folder, or in
-`TUILAB_EMULATED_GPU`.
+The emulation needs `tensorflow-cpu` in the installed version: in the CUDA build, an op with a resource
+argument would run CUDA's own kernel, which crashes. `PYTHONPATH` puts that wheel before the installed one, in
+worker processes only. The wheel and the library are in the user's cache folder, or in `TUILAB_EMULATED_GPU`.
 """
 
 import fcntl
@@ -27,7 +26,7 @@ LIBRARIES = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")
 
 
 class Missing(RuntimeError):
-    """Raised if the emulation is unavailable; the message gives the reason."""
+    """The emulation is unavailable. The message gives the reason."""
 
 
 def cache() -> Path:
@@ -45,7 +44,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 @functools.cache
 def wheel() -> Path:
-    """Return a folder with `tensorflow-cpu` in the installed TensorFlow's version. Raises Missing."""
+    """Return a folder with `tensorflow-cpu` in the version of the installed TensorFlow. Raises Missing."""
     try:
         version = importlib.metadata.version("tensorflow")
     except importlib.metadata.PackageNotFoundError:
@@ -67,7 +66,7 @@ CAPABILITY = (
 def _report_capability(file: Path) -> None:
     """Make the wheel's `get_device_details` return the configured compute capability.
 
-    A plug-in can tell TensorFlow only the device's name.
+    A plug-in can report only the device's name to TensorFlow.
     """
     text = file.read_text()
     if CAPABILITY in text:
@@ -104,9 +103,7 @@ def library() -> Path:
 
 @functools.cache
 def compiled(tensorflow: Path) -> Path:
-    """Return the plug-in compiled for the TensorFlow package in this folder, 2.16 or later. Raises
-    Missing.
-    """
+    """Compile the plug-in for the TensorFlow package in this folder (2.16 or later). Raises Missing."""
     compiler = shutil.which("cc")
     if compiler is None:
         raise Missing("there is no C compiler (cc)")
@@ -133,7 +130,7 @@ def compiled(tensorflow: Path) -> Path:
                 ]
                 command += [f"-I{scratch}", f"-I{tensorflow / 'include'}", f"-L{tensorflow}", "-o", str(out)]
                 command += [str(path) for path in sources if path.suffix == ".c"]
-                # TensorFlow's kernels.h defines a constant in every file that includes it
+                # TensorFlow's kernels.h defines a constant in each file that includes it
                 command += [f"-l:{name}" for name in LIBRARIES] + ["-lpthread", "-Wl,-z,muldefs"]
                 done = subprocess.run(command, capture_output=True, text=True)
                 if done.returncode:
@@ -163,13 +160,13 @@ def environment(
     asynchronous: bool = True,
     fail: str = "",
 ) -> dict[str, str]:
-    """Return the environment variables with which a process sees `gpus` emulated GPUs. Raises Missing.
+    """Return the environment variables for a process with `gpus` emulated GPUs. Raises Missing.
 
-    memory: bytes of each. capability: the compute capability, such as `8.0`. kernel_us, copy_us, copy_gbps:
-    minimum times of kernels and copies, and bandwidth. pace_ns: nanoseconds per element of the op with a
-    known speed (device/paced.c). asynchronous: False to check training results, because TensorFlow's own
-    kernels for variables write at once instead of in stream order. fail: `init`, `init:N`, `alloc`, or an
-    op's name.
+    memory: bytes of each GPU. capability: compute capability, such as `8.0`. kernel_us, copy_us: minimum
+    duration of kernels and copies. copy_gbps: bandwidth of copies. pace_ns: nanoseconds per element of the op
+    with a known speed (device/paced.c). asynchronous: False to check training results, because TensorFlow's
+    own kernels for variables write immediately instead of in stream order. fail: `init`, `init:N`, `alloc`,
+    or the name of an op.
     """
     out = {
         "PYTHONPATH": os.pathsep.join(filter(None, (str(wheel()), os.environ.get("PYTHONPATH")))),

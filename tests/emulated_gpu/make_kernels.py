@@ -1,11 +1,10 @@
-"""Writes kernels.txt: the CUDA build's GPU kernels that the emulated device provides.
+"""Writes kernels.txt, the list of the CUDA build's GPU kernels that the emulated device has.
 
 python -m tests.emulated_gpu.make_kernels > tests/emulated_gpu/device/kernels.txt
 
-A line contains an op, the types of each type attribute (numbers of `DataType` in types.proto) and the
-arguments in host memory, `-` for none. So the emulated device has the CUDA build's coverage and host-memory
-arguments. It omits ops with resource or variant arguments and those in `NEVER`, for which TensorFlow has its
-own device-neutral kernels, or none.
+Each line contains an op, the types of each type attribute (as numbers of `DataType` in types.proto), and the
+arguments in host memory (`-` for none). Ops with resource or variant arguments and the ops in `NEVER` are
+omitted: TensorFlow has its own kernels for them on every device, or none.
 """
 
 import json
@@ -63,13 +62,13 @@ def table(cuda: Iterable[Any], cpu: Iterable[Any]) -> list[str]:
 
 
 def merged(lines: Iterable[str]) -> list[str]:
-    """Merge lines that differ only in one attribute's types."""
+    """Merge lines that differ only in the types of the last attribute."""
     groups: dict[tuple[str, str, str], list[int]] = {}
     out = []
     for line in lines:
         op, types, host = line.split(" | ")
         name, _, allowed = types.rpartition("=")
-        # the types of the last attribute; the others are equal within a group
+        # types of the last attribute; all else is equal within a group
         if not name:
             out.append(line)
         else:

@@ -1,4 +1,4 @@
-"""Functions that use an op with a configured speed (device/paced.c)."""
+"""Functions with an op of configured speed (device/paced.c)."""
 
 import time
 
@@ -6,7 +6,7 @@ import tensorflow as tf
 
 
 def paced(elements: int = 1000):
-    """Run one op, which takes a configured time: per element on the CPU, per kernel on the GPU."""
+    """Run one op with a configured duration: per element on the CPU, per kernel on the GPU."""
     return tf.math.digamma, (tf.ones((elements,)).numpy(),)
 
 
@@ -19,7 +19,7 @@ def paced_thrice():
 
 
 def paced_by_sleep():
-    """Sleep in Python for the duration of three kernels, then wait for one kernel."""
+    """Sleep in Python for as long as three kernels take, then run one kernel."""
     kernel = tf.function(tf.math.digamma)
 
     def step(x):
@@ -30,7 +30,7 @@ def paced_by_sleep():
 
 
 def a_thousand():
-    """Run a product and a sum five hundred times. No optimizer can remove any of these ops."""
+    """Run five hundred products and five hundred sums, none of which an optimizer can remove."""
 
     def step(x):
         for _ in range(500):
@@ -50,8 +50,8 @@ def stalled():
 
 
 def fed_by_host():
-    """Run a host op before two kernels. The device has no other work to do, so waiting for the op loses no
-    time.
+    """Run a host op before two kernels. The device has no other work meanwhile, so this is not a stall
+    between kernels.
     """
     return lambda x: tf.math.digamma(tf.math.digamma(on_host(x))), paced()[1]
 
@@ -82,7 +82,7 @@ def ten_kernels():
 
 
 def ten_kernels_and_a_stall():
-    """Run ten kernels with a host op in the middle that takes less time than the kernels."""
+    """Run ten kernels, and between two of them a host op that is faster than the kernels."""
 
     def step(x):
         for n in range(10):
@@ -98,12 +98,11 @@ def large():
 
 
 def large_input_only():
-    """Run a kernel with a large input and a one-element result."""
     return lambda x: tf.math.digamma(x)[:1], (tf.ones((1_000_000,)).numpy(),)
 
 
 def python_between():
-    """Run two kernels. In between, sleep in Python for the duration of four kernels."""
+    """Run two kernels, and sleep in Python between them for as long as four kernels take."""
     kernel = tf.function(tf.math.digamma)
 
     def step(x):

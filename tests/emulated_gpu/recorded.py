@@ -1,7 +1,7 @@
-"""Records runs with an emulated GPU for pictures of the screen: `python -m tests.emulated_gpu.recorded`.
+"""Records runs with an emulated GPU for pictures: `python -m tests.emulated_gpu.recorded`.
 
-`run.jsonl` contains a run of the preset stft-small. `sweep.jsonl` contains a sweep of the op with a known
-speed (paced.py), with a crossover.
+`run.jsonl` is a run of the preset stft-small. `sweep.jsonl` is a sweep, with a crossover, of the op with a
+known speed (paced.py).
 """
 
 from collections.abc import Iterator

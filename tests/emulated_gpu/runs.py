@@ -1,4 +1,4 @@
-"""Runs on a worker with emulated GPUs, and their short budget."""
+"""Runs on a worker with emulated GPUs, with a short budget."""
 
 import uuid
 from collections.abc import Callable
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def repeat(attempt: Callable[[], T], wanted: Callable[[T], bool]) -> T:
-    """Repeat a measurement, which a busy host may disturb, until it passes the check. Return the last
+    """Repeat a measurement until it passes the check, because a busy host may disturb it. Returns the last
     result.
     """
     found = attempt()

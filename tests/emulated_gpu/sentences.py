@@ -1,7 +1,7 @@
-"""Checks every sentence about a run on an emulated GPU against the configured speed.
+"""Checks the sentences about a run on an emulated GPU against the configured speed.
 
-A kernel takes at least `kernel_s`, so the ops that an arm placed on the GPU determine its minimum computing
-time. An account's parts do not overlap, so no other part can contain the kernels' time.
+A kernel takes at least `kernel_s`, so the number of ops that an arm runs on the GPU determines its minimum
+computing time. The parts of an account do not overlap, so no other part may contain this time.
 """
 
 import re
@@ -22,9 +22,9 @@ from tuilab.model.result import RunResult
 from tuilab.model.run import ArmState, RunState
 
 NOISE = 0.15
-"""Maximum error of a sentence, as a share of a call. It is large, because the runs are short."""
+"""Maximum error of a sentence, as a share of a call. Large, because the runs are short."""
 MOSTLY = 0.6
-"""If a GPU computes for at least this share of a call, *compute* must be the call's largest part."""
+"""Share of a call from which computing must be the call's largest part."""
 LABELLED = r"(?P<{}>[^:,.;]+?)"
 TOOK = re.compile(
     rf"^(?:At [^:]*: )?{LABELLED.format('a')} took [^:]*?, {LABELLED.format('b')} [\d.,]+ (?:ns|µs|ms|s)(?: \[[^]]*\])?: "
@@ -34,7 +34,7 @@ TOOK = re.compile(
 
 @cache
 def emulated_ops() -> frozenset[str]:
-    """Return the op types whose kernels take the configured time."""
+    """Return the types of the ops whose kernels take the configured time."""
     table = (Path(__file__).parent / "device/kernels.txt").read_text()
     return frozenset(line.split(" | ")[0] for line in table.splitlines()) | {"Digamma"}
 
@@ -44,7 +44,7 @@ def seconds(arm: ArmState, point: int) -> float:
 
 
 def computing(arm: ArmState, point: int, kernel_s: float) -> float:
-    """Return the minimum share of a call in which the arm's kernels run."""
+    """Return the minimum share of a call during which the arm's kernels run."""
     kernels = sum(
         node.count
         for node in nodes_at(arm, point)
@@ -54,7 +54,7 @@ def computing(arm: ArmState, point: int, kernel_s: float) -> float:
 
 
 def untrue(state: RunState, claims: Sequence[Claim], kernel_s: float) -> list[str]:
-    """Return each sentence that contradicts the configured speed or another sentence."""
+    """Return the sentences that contradict the configured speed or another sentence."""
     result, point = summarise(state, claims), summary_point(state)
     arms = measured_by_id(state, point)
     out = [*contradictions(state, claims), *order(result, arms, point)]
@@ -71,7 +71,9 @@ def measured_by_id(state: RunState, point: int) -> dict[str, ArmState]:
 
 
 def order(result: RunResult, arms: dict[str, ArmState], point: int) -> Iterator[str]:
-    """Yield an error for each arm that is wrongly called the fastest, or slower than another arm."""
+    """Yield an error for each arm that is wrongly called the fastest, or wrongly called slower than
+    another.
+    """
     for arm in arms.values():
         name = re.escape(name_of(arm, point))
         alike = [
@@ -92,7 +94,7 @@ def _does(result: RunResult, arm: ArmState) -> str:
 
 
 def _parts(result: RunResult, arm: ArmState, point: int, kernel_s: float) -> Iterator[str]:
-    """Yield an error if the largest part, a share in the advice, or the reported cause of a stall is wrong."""
+    """Yield an error if the largest part, a share in the advice, or the cause of a stall is wrong."""
     least, nodes = computing(arm, point, kernel_s), nodes_at(arm, point)
     row = next(each for each in result.arms if each.id == arm.arm.id)
     if row.account is not None and row.account.share("not_known") < NOISE:
@@ -148,7 +150,7 @@ def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel
 
 
 def _sweep(result: RunResult) -> Iterator[str]:
-    """Yield an error if a crossover or its interval is not between sizes at which both arms were measured."""
+    """Yield an error if a crossover or its interval is outside the sizes at which both arms were measured."""
     for found in result.crossovers:
         sizes = [
             point.values[result.axis[0]]

@@ -1,4 +1,4 @@
-"""Advice for a GPU names the part of a call that the test made slow."""
+"""Advice for a GPU names the part of a call that the test has slowed down."""
 
 import re
 import uuid
@@ -34,7 +34,7 @@ PACED = Path(__file__).with_name("paced.py")
 
 @pytest.fixture(scope="module")
 def gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Yield a worker whose GPU kernels take 5 ms. The op with a known speed takes 20 ms on the host."""
+    """Yield a worker whose GPU kernels take 5 ms. On the host, the op with a known speed takes 20 ms."""
     worker = Worker(
         cpus=1, environment=emulated_gpu(1, kernel_us=KERNEL_S * 1e6, pace_ns=HOST_S / 1000 * 1e9)
     )
@@ -59,8 +59,8 @@ LAUNCHING = {"launch-bound", "dispatch-bound"}
 
 
 def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult, Account]:
-    """Repeat the measurement until the advice is about the stall rather than about threads that wait for
-    other programs.
+    """Repeat the measurement until the advice is about the stall. On a busy host, it may be about waiting
+    threads.
     """
 
     def attempt() -> tuple[RunState, RunResult, Account]:
@@ -84,7 +84,7 @@ def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult,
 
 
 def most(account: Account, phase: str) -> float:
-    """Return the upper end of a phase's interval, which other programs on this host widen."""
+    """Return the upper end of a phase's interval. Other programs on this host make the interval wide."""
     return sum(
         part.ci95_s[1] if part.ci95_s else part.seconds for part in account.parts if part.phase == phase
     )

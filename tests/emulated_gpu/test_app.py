@@ -1,4 +1,4 @@
-"""The app with emulated GPUs, controlled by keys in a terminal. Every view shows correct content."""
+"""The app with emulated GPUs, used by keys in a terminal: each view shows the right content."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,14 +21,14 @@ VIEWS = {
     "w": ("FLOP/s", "GPU graph"),
     "1": ("round",),
 }
-"""Words that each view shows about a run, by the view's key."""
+"""Words that each view must show about a run, by the view's key."""
 
 
 def test_every_view_shows_the_gpu_arms(emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path) -> None:
     made = emulated_gpu(2)
     made["PYTHONPATH"] += f":{REPOSITORY}"
     here = environment(tmp_path, **made)
-    for name in ("COLUMNS", "LINES"):  # these give the size of the test runner's terminal
+    for name in ("COLUMNS", "LINES"):  # these have the size of the test runner's terminal
         here.pop(name, None)
     with opened(tmp_path, (120, 40), "--preset", "stft-small", env=here) as terminal:
         terminal.see("ready", seconds=READY_S)

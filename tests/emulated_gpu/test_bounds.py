@@ -1,6 +1,7 @@
-"""No arm of the emulated GPU beats its bound: presets, functions of `tests.benchmarks`, kinds of models.
+"""No arm on the emulated GPU is faster than its bound: presets, functions of `tests.benchmarks`, kinds of
+models.
 
-The bound is for a device that only the emulation's kernels and copies limit.
+The bound is for a device that is limited only by the emulation's kernels and copies.
 """
 
 import uuid
@@ -48,7 +49,9 @@ def _launch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def compare(state: RunState, name: str) -> None:
-    """Print each GPU arm's bound as a share of its time. Fails if an arm took less, or if no GPU arm ran."""
+    """Print the bound of each GPU arm as a share of its time. Fails if an arm is faster than its bound, or if
+    no GPU arm ran.
+    """
     gpu = [arm for arm in state.arms.values() if family(arm.arm.device) == "GPU"]
     failed = [arm for arm in gpu if arm.status != "unavailable" and not any(w in arm.reason for w in LACKS)]
     assert not failed or any(arm.status == "ok" for arm in gpu), [f"{a.label}: {a.reason}" for a in failed]

@@ -1,4 +1,4 @@
-"""Commands with emulated GPUs, as a user types them."""
+"""Commands with emulated GPUs."""
 
 import json
 import os
@@ -20,7 +20,7 @@ Environment = Callable[..., dict[str, str]]
 
 @pytest.fixture
 def tuilab(emulated_gpu: Environment, tmp_path: Path) -> Callable[..., Any]:
-    """Return a function that runs a command with this many GPUs and returns its JSON."""
+    """Return a function that runs a command with emulated GPUs and returns the command's JSON."""
 
     def run(*words: str, gpus: int = 1, code: int | None = 0, **settings: Any) -> Any:
         made = {**os.environ, **emulated_gpu(gpus, **settings), "TUILAB_DATA": knowing(tmp_path)}
@@ -36,7 +36,9 @@ GRAPH = ("--mode", "graph", "--budget", "quick", "--input", "resident")
 
 
 def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
-    """Each GPU is measured alone, then both at once. Each GPU has a worker that opens no other GPU."""
+    """Measures each GPU alone and then both together. Each GPU has a worker that does not open the other
+    GPU.
+    """
     words = ("--device", "GPU", "--dtype", "float32", "--set", "m=128", "--set", "k=128", "--set", "n=128")
     found = tuilab("run", "matmul-dtypes", "--together", *GRAPH, *words, gpus=2, kernel_us=3_000)
     named = {arm["id"]: arm["device"] for arm in found["arms"]}
@@ -47,12 +49,11 @@ def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
 
 
 OF_THE_MACHINE = {"idle", "still-idle", "spin-slope", "a-a", "slowdown", "drift"}
-"""Self-test checks that can fail on a busy machine. All others must pass on any machine."""
+"""Checks of the self-test that can fail on a busy machine."""
 
 
 @pytest.mark.long
 def test_the_selftest_passes(tuilab: Callable[..., Any]) -> None:
-    """The self-test passes with a GPU as well. Only a busy machine may make it fail."""
     found = tuilab("selftest", code=None)
     failed = {check["name"]: check["message"] for check in found["checks"] if not check["passed"]}
     left_out = len(NAMES) - len(found["checks"])

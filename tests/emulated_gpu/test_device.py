@@ -1,4 +1,4 @@
-"""The properties of the emulated device on which tests rely."""
+"""Properties of the emulated device on which other tests rely."""
 
 import json
 import os
@@ -83,9 +83,7 @@ def seen(emulated_gpu: Environment) -> dict[str, Any]:
 
 
 def asynchronous(seen: dict[str, Any]) -> bool:
-    """Return True if calls return before their kernels have run, and if one device does not wait for the work
-    of another device.
-    """
+    """Return True if calls return before their kernels have run, and if no device waits for another one."""
     return bool(
         seen["done_s"] > 20 * 0.020 > 2 * seen["enqueued_s"]
         and seen["copies_s"] > 5 * 0.010
@@ -132,8 +130,8 @@ print(json.dumps({"cpu": gradients("/CPU:0"), "gpu": gradients("/GPU:0"),
 
 
 def test_asynchronous_gradients_are_the_cpus(emulated_gpu: Environment) -> None:
-    """Uses pooling with a batch size that is known only at run time, because the gradient of pooling reads
-    shapes from the device's memory.
+    """Uses pooling with a batch size known only at run time: the gradient of pooling reads shapes from the
+    device's memory.
     """
     found = run_alone(GRADIENTS, emulated_gpu(1, memory=512 * 2**20, capability="8.0", kernel_us=30))
     assert found["gpu"] == pytest.approx(found["cpu"], rel=1e-3)
@@ -142,7 +140,7 @@ def test_asynchronous_gradients_are_the_cpus(emulated_gpu: Environment) -> None:
 
 
 def test_the_emulated_gpu_has_kernels_for_sparse_tensors(seen: dict[str, Any]) -> None:
-    """The number of segments depends on the data, not only on shapes."""
+    """The number of segments depends on the data, not only on the shapes."""
     there, sums, lengths = seen["sparse"]
     assert there and sums == pytest.approx([5.0, 5.0, 6.0, 6.0, 2 * 1.609438], rel=1e-5)
     assert lengths == [3, 3, 2, 3, 2]
@@ -154,7 +152,7 @@ def test_results_are_in_host_memory_if_the_registry_says_so(seen: dict[str, Any]
 
 
 def test_emulated_work_is_asynchronous_with_a_set_time_and_is_waited_for(seen: dict[str, Any]) -> None:
-    """An arm's figure includes the work of its own device, but no other device's work."""
+    """The time of an arm includes the work of its own device, but not that of other devices."""
     assert asynchronous(seen), seen
 
 

@@ -1,6 +1,4 @@
-"""The output of `explain`, compared with real placement on the emulated GPU, which has the CUDA build's
-kernels.
-"""
+"""`explain` predicts the real placement on the emulated GPU, which has the CUDA build's kernels."""
 
 import json
 import os
@@ -19,9 +17,9 @@ NAMED = (
     *("HistogramFixedWidth", "ZerosLike", "OnesLike", "Qr", "ScatterNd", "MatMul", "AddV2", "Shape", "Cast"),
 )
 EVERY = 90
-"""The quick suite tests one in `EVERY` of the ops that can run alone, and all ops in `NAMED`."""
+"""The quick suite tests every 90th op that can run alone, and all ops in `NAMED`."""
 
-# Prints a line before each op and dtype, so that the test can identify an op that crashes the process.
+# Prints a line before each op and dtype, so that the test knows which op has crashed the process.
 PROGRAM = """
 import json, sys
 import tensorflow as tf
@@ -61,11 +59,11 @@ for op in given["ops"]:
         print(json.dumps(row), flush=True)
 """
 STATEFUL = ("Dataset", "Iterator", "Collective", "Nccl", "Send", "Recv", "TPU", "Xla", "Barrier", "Summary")
-"""Ops that need resources that the test cannot construct."""
+"""Parts of the names of ops that need resources that the test cannot create."""
 
 
 def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
-    """Yield a row for each op and dtype. Skips ops that crash the process through TensorFlow's own bugs."""
+    """Yield a row for each op and dtype. Skips ops that crash the process because of bugs in TensorFlow."""
     ops: list[str] = list(NAMED)
     while ops:
         done = subprocess.run(
@@ -91,8 +89,8 @@ def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
 def held(rows: list[list[Any]]) -> tuple[int, int]:
     """Compare each row with TensorFlow's placer.
 
-    Return the number of pairs of op and dtype that the placer placed, and the number of pairs with compared
-    results.
+    Returns the number of pairs of op and dtype that the placer has placed, and the number of pairs whose
+    results were compared.
     """
     placed = looked = 0
     wrong = []
@@ -106,7 +104,7 @@ def held(rows: list[list[Any]]) -> tuple[int, int]:
                 wrong.append((op, dtype, "a line of a log", said))
         if ran and all(device == "GPU:0" for device, _ in ran):
             looked += 1
-            # TensorFlow reports a result in host memory as if it were on the device, unless it is int32.
+            # TensorFlow calls a result in host memory a result on the device, unless it is int32.
             if gpu and not any(memory == "GPU:0" for _, memory in ran):
                 wrong.append((op, dtype, text, ran))
     assert not wrong, f"{len(wrong)} of {placed} + {looked}: " + "\n".join(map(str, wrong[:40]))

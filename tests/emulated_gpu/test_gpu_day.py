@@ -1,4 +1,4 @@
-"""The first day with a GPU (`tests.gpu_day`), rehearsed on the emulation."""
+"""The first day with a GPU (`tests.gpu_day`), rehearsed with emulated GPUs."""
 
 import json
 import os
@@ -22,7 +22,7 @@ NO_SMI = shutil.which("nvidia-smi") is None
 
 
 def rehearsed(environment: dict[str, str], folder: Path, *words: str) -> tuple[str, dict[str, int]]:
-    """Rehearse the day on an emulated GPU; return its page and the exit code of each step."""
+    """Rehearse the day. Returns its page and the exit code of each step."""
     day = [sys.executable, "-m", "tests.gpu_day", str(folder), "--presets", PRESET, "--side", "64", *words]
     done = subprocess.run(day, env={**os.environ, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -43,7 +43,7 @@ def replayable(folder: Path) -> None:
 def test_a_gpu_day_keeps_all_results_and_reports_differences(
     emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path
 ) -> None:
-    """A short day, with only the steps that no other test covers."""
+    """A short day, with steps that no other test runs."""
     steps = ("truths", "recordings")
     page, ended = rehearsed(emulated_gpu(), tmp_path, "--steps", ",".join(steps))
     assert ended == dict.fromkeys(steps, 0), page

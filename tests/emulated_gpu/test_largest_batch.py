@@ -1,4 +1,4 @@
-"""The largest batch of a model, compared with the batch that exceeds a GPU's known memory."""
+"""The largest batch of a model that fits in a GPU's known memory."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def small():
     given = keras.Input((8,))
     return keras.Model(given, layers.Dense(4)(given))
 """
-"""All models except `small` need much memory for layer outputs. `heavy` also needs much for its weights."""
+"""Models whose layers need much memory (except `small`). The weights of `heavy` also need much."""
 
 TRUTH = (
     MODELS
@@ -139,7 +139,7 @@ INFERENCE, TRAINING = "inference", "training"
         pytest.param("wide", (TRAINING,), marks=pytest.mark.long),
         pytest.param("deep", (INFERENCE, TRAINING), marks=pytest.mark.long),
         pytest.param("tall", (INFERENCE, TRAINING), marks=pytest.mark.long),
-        pytest.param("twice", (INFERENCE,), marks=pytest.mark.long),  # the model has nothing to train
+        pytest.param("twice", (INFERENCE,), marks=pytest.mark.long),  # this model has nothing to train
         pytest.param("heavy", (INFERENCE,), marks=pytest.mark.long),
     ],
 )

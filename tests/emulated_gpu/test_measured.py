@@ -1,6 +1,4 @@
-"""Runs with one emulated GPU, and questions to its worker: arms, copies, placement with reasons, phases,
-profiles.
-"""
+"""Runs with one emulated GPU: arms, copies, placement with reasons, phases, profiles."""
 
 import msgspec
 import pytest
@@ -73,7 +71,7 @@ def test_the_ops_run_on_the_gpu_with_reasons(stft: tuple[list[Event], RunState])
 
 
 def test_a_copy_is_drawn_between_the_memories_of_the_data(stft: tuple[list[Event], RunState]) -> None:
-    """A GPU op computes this tensor in host memory, so the host sends it (`_HostSend`)."""
+    """A GPU op produces this tensor in host memory, so the copy starts at the host (`_HostSend`)."""
     _, state = stft
     from_host = [n for n in nodes(state, RESIDENT, "copy") if n.op.startswith("_HostSend")]
     assert from_host and {(n.device, n.to) for n in from_host} == {("CPU:0", "GPU:0")}
@@ -93,7 +91,7 @@ def test_the_phases_of_a_copied_arm_hold_both_copies(gpu_worker: Worker) -> None
     def as_asked(seen: tuple[Account, Account]) -> bool:
         copied, resident = seen
         both = copied.seconds("copy_in") > 0 and copied.seconds("copy_out") > 0
-        # Even with resident inputs, a result that the host needs is copied to it.
+        # even with resident inputs, a result that the host needs is copied to the host
         less = resident.seconds("copy_in", "copy_out") < copied.seconds("copy_in", "copy_out")
         return both and less and resident.seconds("compute") > 0
 

@@ -1,4 +1,4 @@
-"""Everything that a reader could mistake for a real GPU's figure contains the word EMULATED."""
+"""Each figure that a reader could mistake for a real GPU's contains the word EMULATED."""
 
 from pathlib import Path
 

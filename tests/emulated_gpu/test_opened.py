@@ -1,4 +1,4 @@
-"""A worker opens the first GPU and the GPUs that a run requests. A GPU that cannot be opened does no
+"""A worker opens the first GPU, and other GPUs when a run requests them. A GPU that cannot be opened does no
 harm.
 """
 
@@ -27,15 +27,14 @@ def run(worker: Worker, *devices: str) -> RunState:
 
 
 def opened(state: RunState) -> dict[str, bool]:
-    """Return which GPUs are open. TensorFlow reports usable memory only for open GPUs."""
+    """Return which GPUs are open: TensorFlow reports usable memory only for these."""
     assert state.machine is not None
     return {device.name: bool(device.memory) for device in state.machine.gpus}
 
 
 def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gpu: Environment) -> None:
-    """GPU 1 of three cannot be opened.
-
-    The worker does not try it before a run requests it. The other GPUs work before and after.
+    """GPU 1 of three cannot be opened, which the worker notices only when a run requests it. The other GPUs
+    work before and after.
     """
     worker = Worker(cpus=1, environment=emulated_gpu(3, fail="init:1"))
     assert [(d.name, d.description, bool(d.memory)) for d in worker.machine.gpus] == [
@@ -44,7 +43,7 @@ def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gp
 
     asked = request("matmul", matmul("GPU:2"), parameters=SMALL)
     worker.send(asked)
-    worker.send(requests.Cancel(id=asked.id))  # takes effect even while the worker is opening a GPU
+    worker.send(requests.Cancel(id=asked.id))  # takes effect even while the worker opens a GPU
     while not isinstance(event := worker.next(), events.Finished):
         pass
     assert event.status == "cancelled"
@@ -62,7 +61,7 @@ def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gp
     state = run(worker, "GPU:1")
     (busy,) = state.arms.values()
     assert busy.status == "unavailable" and "GPU:0, GPU:2" in busy.reason
-    # A request for a missing GPU changes nothing.
+    # a request for a missing GPU changes nothing
     state = run(worker, "GPU:0", "GPU:5", "CPU:0")
     worker.close()
     assert [arm.status for arm in state.arms.values()] == ["ok", "unavailable", "ok"]

@@ -1,4 +1,4 @@
-"""Screens that show arms on a GPU, recorded with an emulated GPU."""
+"""Pictures of screens with arms on a GPU, from recordings with an emulated GPU."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,7 +41,7 @@ class Recorded(ScriptedRunner):
 
 
 def beside_a_gpu(home: Path, preset: str) -> TestLab:
-    """Return a lab that replays the recordings, on the machine on which they were made."""
+    """Return a lab that replays the recordings, with the machine of the recordings."""
     started = next(event for event in events_of("run") if isinstance(event, RunStarted))
 
     def runner(on_event: Callable[[Event], None]) -> ScriptedRunner:

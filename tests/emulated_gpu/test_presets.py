@@ -1,4 +1,4 @@
-"""Every bundled preset runs with emulated GPUs, without unexpectedly unavailable arms."""
+"""Each bundled preset runs with emulated GPUs. Only expected arms are unavailable."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +24,7 @@ LIGHTER: dict[str, dict[str, object]] = {
     "too-large-tensor": {"bytes": 2**25, "step": 2**23, "limit": 2**28},
     "beyond-gpu-memory": {"limit": 2**28},
 }
-"""Smaller values for presets that are slow on two cores. The tests only need these presets to run."""
+"""Smaller values for presets that would be slow on two cores."""
 
 CANNOT = {
     "xla": "Could not find compiler for platform EMULATED",
@@ -34,18 +34,14 @@ CANNOT = {
     "half": "Op does not support N5Eigen4halfE inputs",
     "pinned off": "CPU:0 was requested, but the work ran on GPU:0",
 }
-"""The reasons why an arm cannot run here.
-
-The reasons also apply to a real GPU, with two exceptions: XLA does not compile for an emulated device, and
-the kernels run on the processor, which convolves float16 only with AVX-512 FP16.
+"""Why an arm cannot run here. A real GPU has the same reasons, with two exceptions: XLA cannot compile for an
+emulated device, and the processor runs the kernels, which convolves float16 only with AVX-512 FP16.
 """
 
 
 @pytest.fixture(scope="module")
 def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Yield a worker whose GPU waits for each kernel, because TensorFlow's own kernels, such as iterators',
-    ignore the stream.
-    """
+    """Yield a worker whose GPU waits for each kernel, because TensorFlow's own kernels ignore the stream."""
     worker = Worker(cpus=1, environment=emulated_gpu(1, asynchronous=False))
     yield worker
     worker.close()

@@ -1,4 +1,4 @@
-"""Runners of workers with emulated GPUs: two hosts measure one run, and TF32 arms get their own process."""
+"""Runners with emulated GPUs: two hosts in one run, and a separate process for TF32 arms."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""Every preset runs with one and two GPUs of a configured speed. No sentence of the answer, advice or
-verdict is false.
+"""Each preset runs with one and two GPUs of configured speed. All sentences of answer, advice and verdict are
+true.
 """
 
 import os
@@ -33,7 +33,7 @@ KEPT = os.environ.get("EMULATED_GPU_SENTENCES")
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one-gpu", "two-gpus"])
 def worker(request: pytest.FixtureRequest, emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Yield a worker that waits for each kernel, because TensorFlow's iterator kernels ignore the stream."""
+    """Yield a worker whose GPU waits for each kernel, because TensorFlow's own kernels ignore the stream."""
     paces = {"kernel_us": KERNEL_S * 1e6, "copy_us": COPY_S * 1e6}
     worker = Worker(cpus=1, environment=emulated_gpu(request.param, asynchronous=False, **paces))
     yield worker
@@ -64,8 +64,8 @@ def test_no_sentence_is_false(worker: Worker, name: str) -> None:
 
 
 def test_a_false_sentence_is_noticed() -> None:
-    """The checks accept a recorded run with its true kernel speed, and reject it with another speed or
-    changed samples.
+    """The checks accept a recorded run with its true kernel speed, but not with another speed or with changed
+    samples.
     """
     claims = PRESETS["stft-small"].claims
     assert untrue(folded(*events_of("run")), claims, 500e-6) == []

@@ -1,5 +1,5 @@
-"""A GPU with configured times, memory and failures. Crossover and bound match the configuration, and each
-failure has a message.
+"""A GPU with configured times, memory and failures: crossover and bound match the configuration, and failures
+have messages.
 """
 
 import itertools
@@ -26,9 +26,9 @@ from tuilab.worker.tracebacks import cause
 pytestmark = pytest.mark.real_worker
 
 KERNEL_S, PACE_S, LINK = 12e-3, 40e-9, 0.1e9
-"""Seconds of a kernel, seconds per element on the CPU, and bytes per second of the link.
+"""Seconds per kernel, seconds per element on the CPU, and bytes per second of the link.
 
-These times are long enough to hide the real processor's time, even if the processor is busy.
+These times are long enough to hide the time of the real processor, even if it is busy.
 """
 
 
@@ -43,16 +43,14 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 # -- times
 
 AT = KERNEL_S / PACE_S
-"""Number of elements for which CPU and GPU take equally long: 300,000."""
+"""Number of elements for which CPU and GPU take the same time: 300,000."""
 OVERHEAD = 0.03
-"""Maximum share of a call's time at the crossover that overhead may take. The overhead differs between the
-devices.
-"""
+"""Maximum share of overhead in a call's time at the crossover. Overhead differs between the devices."""
 WITHIN = 4.0
 
 
 def crossover(worker: Worker, seed: int) -> Crossover:
-    """Return the crossover of a sweep that starts with five sizes and then bisects between them."""
+    """Return the crossover of a sweep that begins with five sizes and then bisects between them."""
     asked = request(
         "paced",
         *(Arm(device, "graph", "resident", "") for device in ("CPU:0", "GPU:0")),
@@ -77,7 +75,7 @@ def test_a_crossover_is_found_where_it_was_set(slow: Worker) -> None:
 def test_the_batch_from_which_a_model_is_faster_on_a_gpu_is_found(
     slow: Worker, tf: Any, tmp_path: Path
 ) -> None:
-    """Uses a saved graph with one paced op that processes 10,000 numbers per example."""
+    """Uses a saved graph with an op of known speed on 10,000 numbers per example."""
     each = 10_000
     step = tf.function(lambda x: {"y": tf.math.digamma(x)})
     concrete = step.get_concrete_function(tf.TensorSpec([None, each], tf.float32))
@@ -143,9 +141,7 @@ def test_arms_of_an_emulated_gpu_are_near_and_above_its_bound(
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])
 def test_a_failed_arm_gives_the_cause(slow: Worker, mode: str) -> None:
-    """For a graph, TensorFlow's message lists frames before the cause: the interpreter's, then those that
-    created the node.
-    """
+    """In graph mode, TensorFlow's message lists stack frames before the cause."""
     arm = Arm("GPU:0", mode, "resident", "float32", "plain")
     _, state = measure(slow, "matmul", arm, parameters={"m": 64, "k": 64, "n": 64})
     failed = state.arms[arm.id]
@@ -155,7 +151,6 @@ def test_a_failed_arm_gives_the_cause(slow: Worker, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", [pytest.param("eager", marks=pytest.mark.long), "graph"])
 def test_running_out_of_memory_is_reported_with_the_requested_size(slow: Worker, mode: str) -> None:
-    """TensorFlow waits ten seconds for memory to become free."""
     arm = Arm("GPU:0", mode, "resident", "float32", "add-multiply")
     _, state = measure(slow, "elementwise", arm, parameters={"side": 4096})
     full = state.arms[arm.id]
@@ -166,7 +161,7 @@ def test_running_out_of_memory_is_reported_with_the_requested_size(slow: Worker,
 def test_a_gpu_without_free_memory_is_skipped_with_a_message(
     emulated_gpu: Callable[..., dict[str, str]],
 ) -> None:
-    """Without the check, TensorFlow would retry forever for a tensor of a few bytes."""
+    """Otherwise, TensorFlow would retry forever to allocate a few bytes."""
     worker = Worker(cpus=1, environment=emulated_gpu(1, fail="alloc"))
     try:
         assert not worker.machine.gpus and "GPU:0 could not be opened" in worker.machine.no_gpu
@@ -178,7 +173,7 @@ def test_a_gpu_without_free_memory_is_skipped_with_a_message(
 
 
 def test_the_cause_of_a_graph_failure_follows_the_frames_that_made_the_node() -> None:
-    """Uses TensorFlow 2.21's message for a product inside a loop on this device."""
+    """The message is that of TensorFlow 2.21 for a product in a loop on this device."""
     text = (
         "Graph execution error:\n\nDetected at node while/MatMul defined at (most recent call last):\n"
         '  File "<frozen runpy>", line 198, in _run_module_as_main\n\n  File "own.py", line 3, in body\n\n'

@@ -1,5 +1,5 @@
-"""Ten functions with one slow part each. The account shows it as the largest part, and the advice is about
-it.
+"""Ten functions, each with one slow part. The account shows this part as the largest one, and the advice is
+about it.
 """
 
 import uuid
@@ -22,7 +22,7 @@ from tuilab.model.scenario import Scenario
 pytestmark = [pytest.mark.real_worker, pytest.mark.long, pytest.mark.timeout(300)]
 
 KERNEL_S, HOST_S, LINK = 5e-3, 20e-3, 0.1e9
-"""Seconds of a kernel, seconds of the paced op on the host, bytes per second of the link."""
+"""Seconds per kernel, seconds of the op with a known speed on the host, and bytes per second of the link."""
 PACED = Path(__file__).with_name("paced.py")
 GRAPH, EAGER = Arm("GPU:0", "graph", "resident"), Arm("GPU:0", "eager", "resident")
 COPIED = Arm("GPU:0", "graph", "copied")
@@ -31,7 +31,7 @@ ABOUT_PARTS = {"stalled", "copy-bound", "launch-bound", "dispatch-bound"}
 
 
 class Slow(NamedTuple):
-    """The function's arm, its largest part, and the code of the advice ("" for none)."""
+    """The arm to measure, its largest part, and the code of the advice ("" for none)."""
 
     arm: Arm
     largest: str

@@ -1,5 +1,5 @@
-"""Kernels and copies take a set time, which determines the account of a call and its bound. All statements
-agree.
+"""Kernels and copies take a configured time. The account of a call, its bound and all sentences agree with
+it.
 """
 
 import uuid
@@ -34,7 +34,7 @@ PACED = Path(__file__).with_name("paced.py")
 
 @pytest.fixture(scope="module")
 def slow_gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Yield a worker whose GPU kernels and copies take 20 ms. Kernels are exact to 6% (device/paced.c)."""
+    """Yield a worker whose GPU kernels and copies take 20 ms, within 6% for kernels (device/paced.c)."""
     made = emulated_gpu(1, kernel_us=KERNEL_S * 1e6, copy_us=COPY_S * 1e6, pace_ns=1.0)
     worker = Worker(cpus=1, environment=made)
     yield worker
@@ -63,7 +63,7 @@ TRUTHS: dict[str, tuple[Arm, str, dict[str, float]]] = {
     "paced_thrice": (RESIDENT, "compute", {"compute": 3 * KERNEL_S}),
     "paced_by_sleep": (EAGER, "python", {"python": 3 * KERNEL_S, "compute": KERNEL_S}),
 }
-"""Each function's arm, the phase that bounds the arm, and the configured times, which must match within
+"""For each function: the arm, the phase that bounds it, and the configured times, which must match within
 10%.
 """
 
@@ -97,8 +97,8 @@ def test_own_code_fed_by_tf_data_is_not_refused_on_a_gpu(slow_gpu: Worker) -> No
 
 @pytest.mark.parametrize("mode", ["graph", "eager"])
 def test_a_profile_counts_each_op_once(quick_gpu: Worker, mode: Literal["graph", "eager"]) -> None:
-    """Each kernel of the device counts once, even beyond the table's size. The processor's kernels that
-    emulate the device do not count.
+    """Each kernel of the device counts once, even if there are more than the table of the profile can hold.
+    The emulating processor's kernels do not count.
     """
     arm = Arm("GPU:0", mode, "resident")
     question = ProfileArm(scenario=Scenario("own", {}, f"{PACED}:a_thousand"), arm=arm, seconds=0.01)

@@ -1,6 +1,6 @@
-"""The twenty models, on an emulated GPU whose kernels and copies take a configured time.
+"""The twenty models on an emulated GPU whose kernels and copies take a configured time.
 
-No arm beats its bound. The smallest batch that is faster on the GPU matches the configuration.
+No arm is faster than its bound. The smallest batch that is faster on the GPU matches the configuration.
 """
 
 import statistics
@@ -43,8 +43,8 @@ LACKS = ("CudnnRNN", "no supported kernel for GPU devices")
 variable.
 """
 PUT_AT, SLOW_S, PACE_S = 10, 6e-3, 400e-9
-"""Batch size at which CPU and GPU take equally long; seconds of a kernel, enough to hide the emulating
-processor; seconds per element of the op with a known speed.
+"""Batch size at which CPU and GPU take the same time; seconds per kernel, long enough to hide the emulating
+processor's time; seconds per element of the op with a known speed.
 """
 
 
@@ -110,10 +110,8 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 def test_the_batch_from_which_a_gpu_is_faster_is_found_where_it_was_set(
     slow: Worker, tf: Any, tmp_path: Path, name: str
 ) -> None:
-    """Adds an op to the model's graph.
-
-    The op takes constant time on the GPU. On the CPU, its time per example makes both devices equal at about
-    ten examples.
+    """Adds an op to the model's graph that takes constant time on the GPU. On the CPU, its time per example
+    makes the devices equal at about ten examples.
     """
     made, file, opening = saved(tf, name, tmp_path)
     if made.code:
@@ -147,8 +145,8 @@ def _sweep(
     axis: Axis,
     devices: tuple[str, ...],
 ) -> RunState:
-    """Measure a graph that combines the model with the op of known speed. The op processes `each` elements
-    per example.
+    """Measure a graph of the model and the op with a known speed, which processes `each` elements per
+    example.
     """
     graph = _beside_a_paced_op(tf, file, made, folder, each)
     declaration = declare(worker, graph).declaration
@@ -188,7 +186,7 @@ def _beside_a_paced_op(tf: Any, file: str, made: Made, folder: Path, each: int) 
     def call(*given: Any) -> dict[str, Any]:
         made = [tf.convert_to_tensor(each) for each in tf.nest.flatten(run(*given))]
         first = tf.reshape(made[0], [tf.shape(made[0])[0], -1])[:, :1]
-        # Use the model's own numbers, because constants would be folded.
+        # use numbers of the model, because constants would be folded
         paced = tf.math.digamma(tf.cast(first, tf.float32) * tf.ones([1, each]))
         return {**{f"of_{i}": t for i, t in enumerate(made)}, "paced": paced}
 

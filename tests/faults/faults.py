@@ -1,4 +1,4 @@
-"""The faults. Each is injected into the real program at a random point, and has an expected effect."""
+"""The faults. Each fault is injected into the real program at a random point, and has an expected effect."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ from tuilab.history.store import FILE
 Fault = Callable[[Trial, random.Random], None]
 ROUNDS = 14
 EVERY_S = 0.06
-"""Seconds between rounds, so that a run still continues when the latest fault is injected."""
+"""Time between rounds. It is so long that a run still continues when the last fault is injected."""
 FAULTS: dict[str, Fault] = {}
 
 
@@ -54,7 +54,7 @@ def reacts(terminal: Terminal) -> None:
 
 def works(terminal: Terminal) -> None:
     reacts(terminal)
-    # While the worker is being replaced, the run waits for the new worker.
+    # the run waits until the worker is replaced
     terminal.press("r")
     done(terminal)
 
@@ -71,7 +71,7 @@ def done(terminal: Terminal) -> None:
 def cannot_be_written(terminal: Terminal) -> None:
     """Assert that the screen reports that files cannot be written.
 
-    Presses a key only if the run ended too early to show the message, because a key press would hide it.
+    A key press would hide the message, so a key is pressed only if the run ended before the message.
     """
     words = "not saved: "
     terminal.until(lambda: terminal.shows(words) or terminal.shows("done,"), REACTS_S, words)
@@ -89,7 +89,7 @@ def killed(terminal: Terminal) -> None:
 
 
 def elsewhere(terminal: Terminal, rng: random.Random) -> None:
-    """Wait until the lab reports that the home is unusable and that it saves the run in another folder."""
+    """Wait until the lab reports that the home folder is unusable and that runs are saved elsewhere."""
     terminal.see("for now", seconds=START_S)
     terminal.see("ready, r measures", seconds=START_S)
     amid(terminal, rng)
@@ -127,7 +127,7 @@ _worker_dies("allocate", "MemoryError")
 
 @fault
 def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
-    """One arm fails because the device has no free memory; the others continue."""
+    """One arm fails because the device has no memory left. The other arms continue."""
     at = rng.randint(1, ROUNDS - 1)
     terminal = opened(trial, {"faults": {str(at): "device-memory"}})
     terminal.press("r")
@@ -138,7 +138,7 @@ def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
 
 
 def hung(trial: Trial, rng: random.Random, how: str) -> tuple[Terminal, int]:
-    """Return a lab whose worker hangs once during its run, and the number of rounds before the hang."""
+    """Return a lab whose worker hangs once during the run, and the number of rounds before that."""
     at = rng.randint(1, ROUNDS)
     terminal = opened(trial, {"faults": {str(at): how}, "once": str(trial.folder / "once")})
     terminal.press("r")
@@ -153,7 +153,7 @@ def _worker_hangs(how: str) -> None:
         terminal.press("x")
         terminal.see(f"stopped after {at} round", seconds=REACTS_S)
         reacts(terminal)
-        terminal.press("r")  # resumes the stopped run in another process
+        terminal.press("r")  # continues the stopped run in another process
         terminal.see(f"done, {at + ROUNDS} rounds of 2 processes", seconds=START_S)
         leaves(terminal)
 
@@ -183,7 +183,7 @@ def worker_talks_nonsense(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def worker_killed_at_any_time(trial: Trial, rng: random.Random) -> None:
-    """The worker is killed from outside, between any two instructions."""
+    """The worker is killed from outside, at any time."""
     terminal = opened(trial)
     amid(terminal, rng)
     for pid in workers(trial):
@@ -196,7 +196,7 @@ def worker_killed_at_any_time(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def worker_cannot_start(trial: Trial, rng: random.Random) -> None:
-    """The lab reports the failure, and starts the worker again on request."""
+    """The lab reports the failure, and starts the worker again when the user measures."""
     terminal = trial.open({"stillborn": str(trial.folder / "born"), "rounds": ROUNDS})
     terminal.see("cannot start", seconds=START_S)
     reacts(terminal)
@@ -215,7 +215,7 @@ def workers(trial: Trial) -> list[int]:
 
 @fault
 def lab_killed(trial: Trial, rng: random.Random) -> None:
-    """The lab is killed during a run. The worker finishes the run, and the next start imports it."""
+    """After the lab is killed during a run, the worker finishes the run, and the next start imports it."""
     terminal = opened(trial)
     amid(terminal, rng)
     killed(terminal)
@@ -227,7 +227,7 @@ def lab_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
-    """A lab whose runs must end with it is killed. The run ends, and every round is saved."""
+    """A lab with `--hangup end` is killed. Its run ends, and each round is saved."""
     terminal = opened(trial, hangup="end")
     amid(terminal, rng)
     killed(terminal)
@@ -237,7 +237,7 @@ def lab_killed_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
-    """The lab and its worker are killed at the same time, as on a machine that runs out of memory."""
+    """The lab and its worker are killed together, as on a machine that is out of memory."""
     terminal = opened(trial)
     amid(terminal, rng)
     for pid in trial.processes():
@@ -249,7 +249,7 @@ def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
-    """The next start recognizes the worker that hangs, and a command can end it."""
+    """The next start reports the hung worker, and a command can end it."""
     terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     killed(terminal)
     leaves(found_again(trial, "is still running in the background"))
@@ -267,7 +267,7 @@ def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_has_a_fault_of_its_own(trial: Trial, rng: random.Random) -> None:
-    """The lab prints one line, writes the details to a file, and exits with code 70. The worker finishes the
+    """The lab prints one line, writes details to a file, and exits with code 70. The worker finishes the
     run.
     """
     terminal = opened(trial, faulty=True, env={"XDG_STATE_HOME": str(trial.folder / "state")})
@@ -287,7 +287,6 @@ def lab_has_a_fault_of_its_own(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_terminated(trial: Trial, rng: random.Random) -> None:
-    """TERM makes the lab exit cleanly."""
     terminal = opened(trial)
     amid(terminal, rng)
     terminal.signal(signal.SIGTERM)
@@ -304,7 +303,7 @@ def lab_left_during_a_run(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def second_start_while_warming(trial: Trial, rng: random.Random) -> None:
-    """Two labs use one store. The second starts while the first lab's worker is starting."""
+    """Two labs use the same store. The second lab starts while the worker of the first one is starting."""
     first = trial.open({"rounds": ROUNDS, "warm_s": 1.5})
     first.see("importing TensorFlow", seconds=START_S)
     time.sleep(rng.uniform(0.0, 0.5))
@@ -325,7 +324,7 @@ def second_start_while_warming(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def line_drops(trial: Trial, rng: random.Random) -> None:
-    """After HUP, the worker finishes the run without a screen, and the next start finds it."""
+    """After HUP, the worker finishes the run without a screen, and the next start finds the run."""
     terminal = opened(trial)
     amid(terminal, rng)
     terminal.hang_up()
@@ -336,7 +335,6 @@ def line_drops(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def line_drops_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
-    """After HUP, the run ends with the lab."""
     terminal = opened(trial, hangup="end")
     amid(terminal, rng)
     terminal.hang_up()
@@ -346,7 +344,7 @@ def line_drops_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def line_drops_at_rest(trial: Trial, rng: random.Random) -> None:
-    """If HUP arrives while nothing is measured, every process ends."""
+    """HUP arrives while nothing is measured, so all processes end."""
     terminal = opened(trial)
     time.sleep(rng.uniform(0.0, 0.3))
     terminal.hang_up()
@@ -356,8 +354,8 @@ def line_drops_at_rest(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def terminal_gone_without_a_signal(trial: Trial, rng: random.Random) -> None:
-    """A terminal that does not control the session sends no HUP, so only standard input and output are
-    closed.
+    """Closing a terminal that does not control the session sends no HUP; it only closes standard input and
+    output.
     """
     how = rng.choice(["finish", "end"])
     terminal = opened(trial, controlling=False, hangup=how)
@@ -386,7 +384,7 @@ def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
-    """All keys, except those that leave the lab, are pressed faster than the lab paints."""
+    """All keys that do not leave the lab are pressed faster than the lab paints."""
     terminal = opened(trial)
     keys = [*"rxslbuU0123456789[]acdgkfpty?", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\t", "\x1b", "\r", " "]
     for _ in range(120):
@@ -400,7 +398,7 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
             terminal.see("r run", "palette", seconds=0.5)
             break
         terminal.press("\x1b")
-    # On a busy machine, Escape and another key may arrive together and be read as one key.
+    # on a busy machine, Escape and the next key may be read as one key
     for _ in range(10):
         time.sleep(0.3)
         terminal.press("\x11")
@@ -426,7 +424,7 @@ def locked(trial: Trial) -> Iterator[None]:
 
 @fault
 def store_locked(trial: Trial, rng: random.Random) -> None:
-    """The lock is temporary. The lab reports it, and writes everything afterwards."""
+    """The lock is temporary. The lab reports it, and later writes all data."""
     terminal = opened(trial)
     with locked(trial):
         amid(terminal, rng)
@@ -438,7 +436,7 @@ def store_locked(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_locked_to_the_end(trial: Trial, rng: random.Random) -> None:
-    """The lock is permanent, so pending events go to a file that can be imported."""
+    """The lock remains until the end, so the data goes to a file that can be imported."""
     terminal = opened(trial)
     with locked(trial):
         amid(terminal, rng)
@@ -448,8 +446,8 @@ def store_locked_to_the_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_locked_and_the_lab_killed(trial: Trial, rng: random.Random) -> None:
-    """The store contains nothing of the run when the lab is killed, and the whole run after the next
-    start.
+    """When the lab is killed, the store contains nothing of the run. After the next start, it contains the
+    whole run.
     """
     terminal = opened(trial, hangup=rng.choice(["finish", "end"]))
     with locked(trial):
@@ -461,7 +459,7 @@ def store_locked_and_the_lab_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def disk_full(trial: Trial, rng: random.Random) -> None:
-    """For a while, no file of the lab can grow."""
+    """For some time, no file of the lab can grow."""
     terminal = opened(trial, {"rounds": ROUNDS})
     soft, hard = resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE)
     amid(terminal, rng)
@@ -475,9 +473,7 @@ def disk_full(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
-    """The file system is full from the first round on. The lab reports that, and saves pending events
-    elsewhere.
-    """
+    """The file system is full from the first round on. The lab reports this, and saves the data elsewhere."""
     small = trial.folder / "small"
     with tmpfs(small, "400k") as mounted:
         if not mounted:
@@ -528,8 +524,8 @@ def store_is_no_database(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def no_home(trial: Trial, rng: random.Random) -> None:
-    """The data folder cannot be created. Runs go to a temporary folder, and move once the data folder can be
-    created.
+    """The data folder cannot be created, so runs are saved in a temporary folder. They move when the data
+    folder can be created.
     """
     (trial.folder / "in-the-way").write_text("")
     bad = str(trial.folder / "in-the-way" / "data")
@@ -569,7 +565,7 @@ def read_only_home(trial: Trial, rng: random.Random) -> None:
 @fault
 def home_that_is_not_yours(trial: Trial, rng: random.Random) -> None:
     if os.getuid() == 0:
-        # Root has every permission, so the program drops its privileges.
+        # root may write everywhere, so the program gives up this privilege
         before = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
         if not shutil.which(before[0]):
             return
@@ -606,7 +602,7 @@ def clock_steps(trial: Trial, rng: random.Random) -> None:
 
 
 def gone_alone(trial: Trial) -> None:
-    """Assert that a process that outlived the lab exits by itself after its run."""
+    """Assert that all processes that outlived the lab exit after the run."""
     assert not trial.alone(START_S), "an orphan"
 
 
@@ -626,7 +622,7 @@ def import_named_file(trial: Trial, terminal: Terminal) -> None:
 
 @contextlib.contextmanager
 def tmpfs(folder: Path, size: str) -> Iterator[bool]:
-    """Mount a file system of the given size; yield True if that succeeded."""
+    """Mount a file system of this size. Yields True on success."""
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(folder)]
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode:

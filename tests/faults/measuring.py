@@ -1,4 +1,4 @@
-"""A worker without TensorFlow that measures rounds at a steady pace and causes faults."""
+"""A worker without TensorFlow. It measures rounds at a steady pace and causes faults."""
 
 import ctypes
 import os
@@ -28,9 +28,9 @@ MACHINE = Machine(
 class Says(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Instructions for the worker.
 
-    rounds: number of rounds per run. every_s: seconds between them. warm_s: seconds until it is ready.
-    faults: the fault at each round. once: a file created when a fault occurs, which prevents a second fault.
-    stillborn: a file without which the worker dies at startup.
+    rounds: number of rounds per run. every_s: seconds between rounds. warm_s: seconds until the worker is
+    ready. faults: fault at each round. once: file that is created with the first fault and prevents further
+    faults. stillborn: file without which the worker dies at its start.
     """
 
     rounds: int = 30
@@ -68,7 +68,7 @@ def start(context: Context, pending: object = ()) -> None:
 
 
 def measure(context: Context, request: requests.Request) -> None:
-    """Measure a run. Records each round in a separate file after sending it."""
+    """Measure a run. Notes each round in a file after sending it."""
     assert isinstance(request, requests.Measure)
     done = 0
     ARMS[:] = [arm.id for arm in request.arms if arm.device == "CPU:0"]
@@ -91,7 +91,6 @@ def measure(context: Context, request: requests.Request) -> None:
 
 
 def other(context: Context, request: requests.Request) -> None:
-    """Reject every other request, because this worker has no TensorFlow."""
     raise InputError("worker", type(request).__name__.lower(), "a worker with TensorFlow, to answer it")
 
 
@@ -124,13 +123,12 @@ def _raise(context: Context, run: str) -> None:
 
 
 def _allocate(context: Context, run: str) -> None:
-    """Allocate more memory than the process may have."""
     resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
     bytearray(2**34)
 
 
 def _exhausted(context: Context, run: str) -> None:
-    """Fail as TensorFlow does on a full device, so that the arm fails and the run continues."""
+    """Fail like TensorFlow on a full device: the arm fails and the run continues."""
     context.send(
         events.ArmStatus(
             run=run,
@@ -143,20 +141,20 @@ def _exhausted(context: Context, run: str) -> None:
 
 
 def _hang(context: Context, run: str) -> None:
-    """Start a child process, then make a call that never returns and ignores TERM."""
+    """Start a child process, and make a call that never returns. Ignores TERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     subprocess.Popen(["sleep", "600"])
     time.sleep(600)
 
 
 def _hang_hard(context: Context, run: str) -> None:
-    """Make a call that does not return and never releases the interpreter lock."""
+    """Make a call that never returns and never releases the interpreter lock."""
     while True:
-        ctypes.PyDLL(None).sleep(600)  # sleeps while holding the interpreter lock
+        ctypes.PyDLL(None).sleep(600)  # does not release the interpreter lock
 
 
 def _noise(context: Context, run: str) -> None:
-    """Send broken lines, long lines and binary data on both streams."""
+    """Send incomplete lines, long lines and binary data on both streams."""
     os.write(2, b"\x1b]52;c;aGk=\x07\xff\xfe" + b"x" * 2**20 + b"\n")
     with context.channel._lock:
         os.write(context.channel._write_fd, b'{"type": "round", "run": 3}\nnot json \x00\xff\n')

@@ -1,4 +1,4 @@
-"""User functions that each fail in a different way, for the real worker."""
+"""User functions that fail in different ways, for the real worker."""
 
 import os
 import random
@@ -12,7 +12,7 @@ AFTER = 40
 
 
 def _failing(fail, in_graphs=False):
-    """Return a step that fails after some calls or, with `in_graphs`, also while it is traced."""
+    """Return a step that fails after some calls or, with `in_graphs`, while it is traced."""
     calls = [0]
     one = tf.ones((8, 8))
 
@@ -35,17 +35,16 @@ def no_device_memory(n: int = 4):
 
 
 def segfault(n: int = 4):
-    """Crash like an op with a broken kernel."""
+    """Crash, like an op with a broken kernel."""
     return _failing(lambda: os.kill(os.getpid(), signal.SIGSEGV), in_graphs=True)
 
 
 def hang(n: int = 4):
-    """Wait for an event that never occurs."""
     return _failing(lambda: time.sleep(600))
 
 
 def hang_hard(n: int = 4):
-    """Match a regular expression that takes years, without releasing the interpreter lock."""
+    """Match a regular expression, which takes years and never releases the interpreter lock."""
     return _failing(lambda: re.match(r"(a+)+$", "a" * 60 + "b"))
 
 
@@ -54,5 +53,5 @@ def sound(n: int = 4):
 
 
 def restless(n: int = 4):
-    """Take a different time in each call, so that a run lasts as long as its budget permits."""
+    """Take a different time in each call. A run then lasts as long as its budget allows."""
     return _failing(lambda: time.sleep(random.uniform(0.005, 0.03)))

@@ -1,6 +1,4 @@
-"""Runs the lab as the command does, except for its worker: `python -m tests.faults.program '{"hangup":
-"end"}'`.
-"""
+"""Runs the lab with another worker: `python -m tests.faults.program '{"hangup": "end"}'`."""
 
 import json
 import os
@@ -17,7 +15,7 @@ PRESETS = Path(__file__).resolve().parents[1] / "tui" / "presets"
 
 
 def step_clock(by: float, when: str) -> None:
-    """Change this process's wall clock by `by` seconds once the file `when` exists."""
+    """Change the wall clock of this process by `by` seconds when the file `when` exists."""
     real = time.time
     time.time = lambda: real() + (by if os.path.exists(when) else 0.0)  # type: ignore[assignment]
 
@@ -25,8 +23,8 @@ def step_clock(by: float, when: str) -> None:
 def main(given: dict[str, object]) -> int:
     """Run the lab.
 
-    worker: instructions for the worker. hangup, preset, rerun: like the lab's options. faulty: the help key
-    raises an error.
+    worker: instructions for the worker. hangup, preset, rerun: options of the lab. faulty: let the help key
+    raise an error.
     """
     if given.get("faulty"):
         LabApp.action_help = lambda app: 1 / 0  # type: ignore[method-assign, assignment, return-value]

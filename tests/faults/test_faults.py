@@ -1,7 +1,7 @@
-"""After each fault, the lab shows the stated message, its history is intact, and it still works. The tests
-use the real program in a real terminal.
+"""After each fault, the lab shows the expected message, its history is intact, and it still works.
 
-CI runs some faults of each kind once; `--long` runs each often, at different points of a run.
+Runs the real program in a terminal. By default, each kind of fault is injected at least once; `--long`
+injects all faults often, at different points of a run.
 """
 
 import concurrent.futures
@@ -20,16 +20,14 @@ from tests.faults.trial import trial
 
 pytestmark = pytest.mark.terminal
 AT_ONCE = max(2, min(6, (os.cpu_count() or 2) + 1))
-"""Number of parallel trials: one more than there are processors, because trials mostly wait."""
+"""Number of parallel trials. It may exceed the number of processors, because trials mostly wait."""
 USUAL = {
     "worker-hang-hards", "worker-killed-at-any-time", "lab-killed",
     "lab-terminated", "line-drops", "terminal-gone-without-a-signal",
     "resized-while-it-paints", "keys-in-a-storm", "store-locked-and-the-lab-killed", "disk-full",
     "store-damaged", "no-home", "clock-steps",
 }  # fmt: skip
-"""Faults that run by default: one or two of each kind. Long mode runs the others, except those in
-test_real_faults.py.
-"""
+"""Faults that are injected by default: one or two of each kind."""
 LONG = 6
 
 
@@ -37,7 +35,7 @@ LONG = 6
 class Outcome:
     """The outcome of a trial.
 
-    fault: a description of the failure; "" if there was none. left: remaining processes. lost: lost rounds.
+    fault: description of the failure; "" if there was none. left: remaining processes. lost: lost rounds.
     """
 
     fault: str = ""

@@ -1,4 +1,4 @@
-"""The same guarantees with the real worker, for user functions that fail, hang and crash in TensorFlow."""
+"""The real worker with user functions that fail, hang and crash in TensorFlow."""
 
 import signal
 import sys
@@ -14,7 +14,7 @@ from tests.terminal.terminal import Terminal
 pytestmark = [pytest.mark.terminal, pytest.mark.real_worker]
 OWN = Path(__file__).with_name("own_faults.py")
 MEASURED_S = 60.0
-"""Maximum seconds for TensorFlow to restart and a function to be measured. Not a guarantee to users."""
+"""Maximum time for a restart of TensorFlow and a measurement. Not a guarantee to users."""
 
 
 def hurries(terminal: Terminal) -> None:
@@ -32,7 +32,7 @@ def ends(made: Trial, terminal: Terminal) -> None:
     terminal.press("q")
     assert terminal.ended(REACTS_S) == 0
     assert not made.alone()
-    # The log shows tracebacks of user code. A traceback of the lab itself would appear below its screen.
+    # the log contains tracebacks of user code; one of the lab itself would be below its screen
     assert not any("Traceback" in each.last_words for each in made.terminals)
 
 

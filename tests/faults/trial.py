@@ -1,4 +1,4 @@
-"""One trial: the real program in a terminal, a fault, and the conditions that must hold afterwards."""
+"""A trial: the real program in a terminal, a fault, and the conditions that must hold afterwards."""
 
 import contextlib
 import json
@@ -21,11 +21,11 @@ from tuilab.spool import folder
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "TUILAB_TRIAL"
 REACTS_S = 30.0
-"""Maximum seconds before a key or the exit counts as blocked. Long enough for a busy machine; benchmarks
-measure how long keys take.
+"""Time after which a key or the exit counts as blocked. Long, because the machine may be busy; benchmarks
+measure the real times.
 """
 START_S = 40.0
-"""Maximum seconds for a program to start on a busy machine. Not a guarantee to users."""
+"""Maximum time for the start of a program on a busy machine. Not a guarantee to users."""
 
 
 class Trial:
@@ -58,7 +58,7 @@ class Trial:
         controlling: bool = True, env: dict[str, str] | None = None, before: tuple[str, ...] = (),
         **options: object,
     ) -> Terminal:  # fmt: skip
-        """Open the lab with a scripted worker. before: a command that runs the lab."""
+        """Open the lab with a scripted worker. before: a command that runs the lab, such as `setpriv`."""
         told = json.dumps({"worker": worker or {}, "step": str(self.folder / "step"), **options})
         command = [sys.executable, "-P", "-m", "tests.faults.program", told]
         return self.program([*before, *command], size=size, controlling=controlling, env=env)
@@ -87,8 +87,8 @@ class Trial:
         self.data = data
 
     def kept(self, data: Path | None = None) -> dict[str, set[int]]:
-        """Return the rounds in the history by run. First imports the runs that continued without a lab, as a
-        lab does when it starts.
+        """Return the rounds in the history, by run. First imports the runs that continued without a lab, as a
+        starting lab does.
         """
         data = data or self.data
         store = Store.open(data)
@@ -102,7 +102,7 @@ class Trial:
             store.close()
 
     def lost(self, data: Path | None = None) -> dict[str, list[int]]:
-        """Return the reported rounds that the history lacks. data: another folder to search."""
+        """Return the reported rounds that are not in the history. data: another data folder to search."""
         kept = {**self._kept_elsewhere, **self.kept(data)}
         if data is not None:
             self._kept_elsewhere = kept
@@ -145,7 +145,7 @@ class Trial:
 
 
 def _said_by_the_lab(sent: bytes, at: int) -> bool:
-    """Return True if the error's name is part of a sentence of the lab, such as `MemoryError: no more`."""
+    """Return True if the error's name is part of a message of the lab, such as `MemoryError: no more`."""
     return b"Traceback" not in sent[max(0, at - 3_000) : at + 20]
 
 

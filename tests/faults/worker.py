@@ -1,9 +1,9 @@
-"""A worker without TensorFlow: the real channel and main loop, rounds of known length, faults on demand.
+"""A worker without TensorFlow, with the real channel and main loop. Measures rounds of known length and
+causes faults.
 
 python worker.py tuilab.worker '{"rounds": 30, "faults": {"7": "segv"}}'
 
-After a round is reported, it is also recorded in the file that `TUILAB_SIDE_LOG` names. These rounds must
-never be lost.
+Each reported round is also noted in the file named by `TUILAB_SIDE_LOG`. No noted round may be lost.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 from tuilab.worker.channel import Channel
 
 if __name__ == "__main__":
-    # Like the real worker, give fd 1 to the protocol before any other import.
+    # like the real worker, give fd 1 to the protocol before any other import
     channel = Channel.from_stdio()
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     from tests.faults import measuring

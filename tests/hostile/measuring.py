@@ -1,4 +1,4 @@
-"""The hostile worker's answers to requests."""
+"""Answers of the hostile worker."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from tuilab.model import events, requests
 from tuilab.worker.context import Context
 
 WORKERS = 50_000
-"""Number of the worker's first payload. Each supply cycles through the kinds of payload."""
+"""Number of the worker's first payload, which makes its tokens unique."""
 SUPPLY = Supply(first=WORKERS)
 MANY = {"nodes": 60, "logs": 60}
 HANDLERS: dict[type[requests.Request], str] = {
@@ -22,17 +22,16 @@ NOISE = (
     "\n".join(SUPPLY.text() for _ in range(2 * len(KINDS))).encode("utf-8", "surrogatepass")
     + b"\xff\xfe\x9b\n"
 )
-"""Hostile text for standard error, to which libraries write."""
+"""Hostile text for standard error, where libraries write."""
 
 
 def start(context: Context, pending: Sequence[bytes] = ()) -> None:
-    """Become ready, and print a lot of output."""
+    """Become ready, and send much output."""
     context.send(events.Warming(stage=SUPPLY.text(), elapsed_s=0.0))
     context.machine = scene.machine(SUPPLY)
     context.send(events.Ready(machine=context.machine, import_s=0.1, start_s=0.1))
     for name, text in HUGE.items():
-        # Only this text keeps its full length. Otherwise, this test would take as long as the sanitizing
-        # tests.
+        # Sanitizing takes long, so only this text has its full length.
         whole = name == "ten-million"
         context.send(events.Log(text=f"{SUPPLY.next().token} {text if whole else text[: MILLION // 10]}"))
 

@@ -1,8 +1,8 @@
-"""Hostile text: each payload starts with a visible token and may contain a token that must never be visible.
+"""Hostile texts: each starts with a visible token, and may contain a hidden token.
 
-If the visible token appears, the payload was displayed. If the hidden token appears, an attack worked,
-because that token is inside a control string, which a terminal would interpret as a title, link, clipboard
-content or command.
+A visible token on the screen shows that the text was displayed. A hidden token on the screen shows that an
+attack worked: hidden tokens are in control strings, which a terminal takes for titles, links, clipboard
+content or commands.
 """
 
 import base64
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 SHOWN = re.compile(r"v\d{5}")
 HIDDEN = "h1dd3n"
-"""Prefix of every token that must not become visible."""
+"""Prefix of all tokens that must not become visible."""
 CLIPBOARD = base64.b64encode(HIDDEN.encode()).decode().rstrip("=")[:-1]
 
 ESC, BEL, ST = "\x1b", "\x07", "\x1b\\"
@@ -23,7 +23,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Payload:
-    """A hostile text. token: its visible part. kind: the kind of attack."""
+    """A hostile text. token: the visible token. kind: the kind of attack."""
 
     token: str
     kind: str
@@ -160,7 +160,7 @@ LONG = {
 }
 KINDS = {**MARKUP, **TERMINAL, **CONTROLS, **UNICODE, **LONG}
 SURROGATES = {"surrogate": "x\ud83d", "surrogates": "\udc00\ud800x", "surrogate-byte": "\udc1b\udc9b[31m"}
-"""Python strings that UTF-8 cannot encode."""
+"""Python strings that cannot be encoded as UTF-8."""
 HUGE = {
     "ten-million": "n" * 10 * MILLION,
     "ten-million-wide": "漢" * 10 * MILLION,
@@ -171,7 +171,7 @@ HUGE = {
 
 
 class Supply:
-    """An endless supply of payloads with unique tokens. made: the payloads so far."""
+    """An endless supply of payloads with different tokens. made: the payloads so far."""
 
     def __init__(self, kinds: dict[str, str] = KINDS, first: int = 0) -> None:
         self._kinds = itertools.cycle(kinds.items())

@@ -1,6 +1,4 @@
-"""Runs the lab as the command does, except for its worker: `python -m tests.hostile.program FOLDER '{"nodes":
-9}'`.
-"""
+"""Runs the lab with a hostile worker: `python -m tests.hostile.program FOLDER '{"nodes": 9}'`."""
 
 import sys
 from pathlib import Path
@@ -13,7 +11,7 @@ WORKER = str(Path(__file__).with_name("worker.py"))
 
 
 def main(folder: str, told: str) -> int:
-    """Run the lab. folder: contains the presets. told: instructions for the worker."""
+    """Run the lab. folder: contains the presets. told: instructions for the worker, as JSON."""
     command = [sys.executable, "-P", WORKER, "tuilab.worker", told]
     return run(
         Options(

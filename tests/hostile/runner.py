@@ -1,4 +1,4 @@
-"""A runner that starts no process and sends only payloads, which take the same path as a worker's events."""
+"""A runner without a process. It sends only payloads, in the form that events of a worker have."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -15,12 +15,12 @@ from tuilab.model.sanitize import sanitize
 
 
 def through_the_door(event: Event) -> Event:
-    """Return the event as it arrives from another process: encoded, decoded and sanitized."""
+    """Return an event as it arrives from another process: encoded, decoded and sanitized."""
     return sanitize(events.decode(events.encode(event)))
 
 
 class HostileRunner(ScriptedRunner):
-    """Sends only hostile text. nodes, logs: number of nodes and log lines in a run."""
+    """Sends only hostile text. nodes, logs: number of placement rows and of log lines in a run."""
 
     def __init__(
         self, on_event: Callable[[Event], None], supply: Supply, *, nodes: int = 60, logs: int = 60

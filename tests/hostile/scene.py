@@ -1,4 +1,4 @@
-"""A lab in which all external text is hostile: presets, machine, events, answers, documents."""
+"""A lab with hostile text from all sources: presets, machine, events, answers, documents."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,11 +26,11 @@ FREE = {
     "memory", "to", "requested", "note", "code", "sentence", "forced", "evidence", "cause", "mend", "title",
     "summary", "label", "help", "rest", "diagnosis", "notes", "fact",
 }  # fmt: skip
-"""Fields that contain free text from a worker."""
+"""Fields for any text from a worker."""
 NAMED = {"Node": {"name", "device"}, "Lane": {"name", "device"}, "Span": {"name"}, "OpTime": {"name", "device"},
          "DeviceTime": {"device"}, "Probe": {"name"}, "Part": {"phase"}}  # fmt: skip
 KEPT = {"Arm": {"host", "dtype"}, "Declaration": {"dtype"}, "Log": {"run"}, "Part": {"source"}}
-"""Fields that identify objects, so their values must stay."""
+"""Fields whose values identify something and must not change."""
 
 
 def spoilt(message: T, supply: Supply) -> T:
@@ -75,7 +75,7 @@ def batches(
 
 
 def _event(event: Event, supply: Supply) -> Event:
-    # The start of a run repeats the request, and the text about its machine is already hostile.
+    # The start of a run repeats the request, and its machine is already hostile.
     return event if type(event).__name__ in ("RunStarted", "Round") else spoilt(event, supply)
 
 
@@ -161,7 +161,7 @@ device = "GPU"
 
 
 def presets(folder: Path, count: int, supply: Supply) -> None:
-    """Write `count` valid and `count` invalid preset files, with several kinds of errors."""
+    """Write `count` preset files, and as many with different errors."""
     folder.mkdir(exist_ok=True)
     names = ("title", "summary", "wrong", "advice", "document", "heading", "claim", "quoted", "then", "op")
     for number in range(count):

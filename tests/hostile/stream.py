@@ -1,4 +1,4 @@
-"""Parses a program's terminal output strictly. Any sequence that the lab is not known to send is a fault."""
+"""Parses a program's output to a terminal. Each sequence that the lab is not known to send is a fault."""
 
 import re
 from collections import Counter
@@ -8,15 +8,14 @@ from tests.hostile.strips import is_forbidden
 
 CSI = re.compile(r"\x1b\[([<=>?]?)([0-9;:]*)([ -/]*)([@-~])")
 MODES = {"25", "1000", "1003", "1004", "1006", "1015", "1016", "1049", "2004", "2026", "2048", "7"}
-"""Terminal modes: cursor, mouse, focus, alternate screen, paste, synchronized output, resize, wrapping."""
+"""Known modes: cursor, mouse, focus, alternate screen, paste, synchronized output, resize, wrapping."""
 POINTER = re.compile(r"\x1b\]22;[a-z-]{1,20}\x07")
 CLIPBOARD = re.compile(r"\x1b\]52;c;[A-Za-z0-9+/]*={0,2}(?:\x07|\x1b\\)")
 
 
 def faults(sent: bytes, size: tuple[int, int], *, clipboard: bool = False) -> list[str]:
-    """Return the sequences in the output that a terminal must not receive.
-
-    clipboard: True if the test copied one of the lab's commands.
+    """Return the sequences that a terminal must not receive from the lab. clipboard: the test has copied a
+    command, so one sequence for the clipboard is allowed.
     """
     return [f"{what} at {at}: …{sent.decode('utf-8', 'replace')[max(0, at - 60) : at + 60]!r}"
             for at, what in _faults(sent, size, clipboard)]  # fmt: skip
@@ -47,14 +46,14 @@ def _faults(sent: bytes, size: tuple[int, int], clipboard: bool) -> Iterator[tup
                 continue
             yield at, f"an escape that is none of ours: {text[at : at + 12]!r}"
         elif character in "\r\n" and (not inside or text[at + 1 : at + 2] in ("\n", "\x1b")):
-            pass  # Textual ends each line of a full screen like this, and then moves the cursor
+            pass  # Textual ends each line of a full screen in this way, and then moves the cursor
         elif is_forbidden(character):
             yield at, f"a control character {character!r}"
         at += 1
 
 
 def _wrong(found: re.Match[str], size: tuple[int, int]) -> str:
-    """Return what is wrong with a control sequence; "" if the lab is known to send it."""
+    """Return the fault of a control sequence; "" if the lab is known to send it."""
     private, given, between, final = found.groups()
     numbers = [int(n) for n in re.split("[;:]", given) if n]
     match private, between, final:

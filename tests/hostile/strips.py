@@ -1,4 +1,4 @@
-"""Checks each piece of a screen before it is sent to the terminal: only text and colors are allowed."""
+"""Checks the pieces of a screen before they are sent to the terminal. Only text and colors are allowed."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ from tests.tui.picture import lines
 
 FORBIDDEN = {"Cc", "Cs", "Zl", "Zp"}
 OWN = re.compile(r"screen\.view\('[a-z]+'\)|grab|release|scroll_(?:up|down)")
-"""Matches the actions of a click on a tab and on a scroll bar."""
+"""Matches the allowed actions of a click: on a tab or on a scroll bar."""
 BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -25,8 +25,8 @@ def faults_of(text: str) -> str:
 
 
 def segment_faults(segment: Segment) -> str:
-    """Return what is wrong with a piece of a line (a control, a link, an action, a character); "" if nothing
-    is wrong.
+    """Return the fault of a piece of a line: a control, a link, an action or a character; "" if there is
+    none.
     """
     text, style, control = segment
     if control:

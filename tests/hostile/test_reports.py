@@ -1,4 +1,4 @@
-"""Reports and commands write only plain text to files and terminals."""
+"""Reports and commands write only plain text."""
 
 import json
 import os
@@ -32,7 +32,7 @@ from tuilab.report import html, markdown, text
 
 
 def measured(folder: Path, supply: Supply) -> tuple[list[object], RunState, object]:
-    """Return the events, state and preset of a run of a hostile preset on a hostile machine."""
+    """Return the events, the state and the preset of a run of a hostile preset on a hostile machine."""
     scene.presets(folder / "presets", 1, supply)
     preset = catalogue.load(folder / "presets").presets[0]
     settings = Settings.of(preset)
@@ -76,7 +76,7 @@ def test_reports_contain_only_text(tmp_path):
     assert not {name for name in tags.attributes if name.startswith("on") or name in ("href", "src")}
     assert len(tokens_in(page)) > 1_000
     for line in document.split("\n"):
-        # Each line starts with the report's own markup, whatever texts it contains.
+        # each line must start with the report's own markup
         assert not line or re.match(r"[|#\-]|\S", line), line
         assert not re.search(r"(?<!\\)<|(?<!\\)\[", line.replace("---|", "")), line
 
@@ -116,7 +116,7 @@ for words in json.loads(sys.argv[1]):
 
 @pytest.mark.terminal
 def test_commands_print_only_text(tmp_path):
-    """Runs every command that shows saved data, in a real terminal."""
+    """Runs each command that shows saved data, in a terminal."""
     supply = Supply()
     told, _, _ = measured(tmp_path, supply)
     recording.write(tmp_path / "run.jsonl", told)
@@ -151,7 +151,7 @@ def test_commands_print_only_text(tmp_path):
 
 
 def test_the_words_of_a_command_that_fails_are_clean():
-    """Output that does not go to a terminal must be clean too, because it may end up in a log."""
+    """Output that does not go to a terminal must also be clean, because it may go to a log."""
     done = here("check", "\x1b]0;x\x07\u202e\x9b31m.md")
     assert done.returncode == 2
     assert not faults_of(done.stderr.rstrip("\n"))

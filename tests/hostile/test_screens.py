@@ -1,6 +1,6 @@
-"""Every page and view of the lab with hostile external text shows only plain text.
+"""Each page and view of the lab shows hostile text as plain text.
 
-The token at the start of each payload shows whether the payload is visible.
+The token at the start of a payload shows whether the payload is visible.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from tuilab.doctor import examine
 
 
 class Seen:
-    """The tokens of payloads that have been visible, by page."""
+    """The tokens of payloads that have been visible, and their number by page."""
 
     def __init__(self, app: TestLab) -> None:
         self.app = app
@@ -26,10 +26,10 @@ class Seen:
         self.by_page: dict[str, int] = {}
 
     def look(self, page: str, least: int = 1, *, quoted: bool = True) -> str:
-        r"""Record the visible payloads; return the screen's text. Asserts that at least `least` payloads are
-        visible, and that no fault is.
+        r"""Record the visible payloads, and assert that there are at least `least` of them and no faults.
+        Returns the screen's text.
 
-        quoted: True if values may appear as Python literals, `\x1b]0;…`, or as code in a document.
+        quoted: values may appear as Python literals, `\x1b]0;…`, or as code in a document.
         """
         text, faults = shown(self.app)
         assert not faults, (page, faults[:5])
@@ -56,7 +56,7 @@ def hostile_lab(folder: Path, supply: Supply, presets: int = 30, **options: obje
 VIEWS = {"live": "1", "compare": "c", "sweep": "3", "phases": "4", "timeline": "5", "placement": "6", "verdict": "d",
          "log": "9"}  # fmt: skip
 AT_ONCE = 12
-"""Maximum number of messages on the screen at a time."""
+"""Maximum number of messages on the screen at the same time."""
 
 
 @pytest.mark.parametrize("ascii_only", [False, pytest.param(True, marks=pytest.mark.long)])
@@ -133,7 +133,7 @@ async def test_each_preset_under_the_cursor(tmp_path):
 
 
 async def test_hostile_documents_are_shown_as_text(tmp_path):
-    """Every kind of payload appears in the title, the prose, the code and the findings."""
+    """Each kind of payload is in the title, the prose, the code and the findings."""
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)
     async with opened(app, (120, 120)) as pilot:
@@ -160,7 +160,7 @@ async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
 async def test_hostile_own_code_is_shown_as_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("own", *(f"own{number}" for number in range(len(KINDS) // 5))):
-        # The star import hides which names the file defines, so the lab must run the file to find them.
+        # The star import hides the names that the file defines, so the lab must run the file.
         (tmp_path / f"{name}.py").write_text("from somewhere import *\n")
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)
@@ -196,7 +196,7 @@ async def test_hostile_hosts_and_messages_are_shown_as_text(tmp_path):
 
 
 async def test_hostile_paths_are_shown_as_text(tmp_path):
-    """The names of the document, the preset and the recording are hostile too."""
+    """The names of the document, the preset and the recording are also hostile."""
     supply = Supply({**KINDS, **SURROGATES})
     app = hostile_lab(tmp_path, supply, presets=0)
     async with opened(app, (140, 100), messages=True) as pilot:

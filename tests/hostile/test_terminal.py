@@ -1,8 +1,6 @@
-"""In a real terminal with thousands of hostile texts, the real program sends only text, colors and cursor
-moves.
+"""With thousands of hostile texts, the real program sends only text, colors and cursor moves to a terminal.
 
-Uses hundreds of presets, a worker whose every text is hostile, a document, and a history that contains such
-texts.
+The texts are in hundreds of presets, in all messages of a worker, in a document, and in a history.
 """
 
 import contextlib
@@ -31,7 +29,7 @@ BEGUN = re.compile(rb"\x1b[^a-zA-Z]*$")
 class Sight:
     """The terminal's text without control sequences, and the visible tokens.
 
-    The screen is not emulated, because that would take longer than painting it.
+    Does not emulate the screen, because that would take longer than painting it.
     """
 
     def __init__(self, terminal: Terminal) -> None:
@@ -41,7 +39,7 @@ class Sight:
         self._shown = ""
 
     def news(self) -> str:
-        """Return the output since the last call as lines. Each cursor move starts a new line."""
+        """Return the output since the last call. Each cursor move starts a new line."""
         with self.terminal._lock:
             new = BEGUN.sub(b"", bytes(self.terminal.sent[self._at :]))
         self._at += len(new)
@@ -51,7 +49,7 @@ class Sight:
         return text
 
     def see(self, words: str) -> None:
-        """Wait until the words are visible, or were visible at any time since the last key press."""
+        """Wait until the words are visible, or were visible since the last key press."""
 
         def shown() -> bool:
             self.news()
@@ -60,10 +58,10 @@ class Sight:
         self.terminal.until(shown, 60, words)
 
     def press(self, keys: str) -> bool:
-        """Press keys and wait until the screen is idle; return True if it changed.
+        """Press keys and wait until the screen is idle. Returns True if the screen changed.
 
-        A busy machine responds late, so the wait ends only after a change. A key without effect costs
-        IDLE_S.
+        A busy machine responds late, so the wait ends only after a change, or after IDLE_S seconds if the key
+        has no effect.
         """
         self.news()
         self._shown = ""
@@ -102,11 +100,10 @@ def opened(home: Path, size: tuple[int, int], **told: int) -> Iterator[Terminal]
     [(120, 30, 450, 150), pytest.param(2_000, 250, 5_000, 300, marks=pytest.mark.long)],
 )
 def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
-    """Output contains only known sequences.
+    """The output contains only known sequences.
 
-    many: number of placement rows, and of log lines. least: minimum number of payloads that must become
-    visible, including some of each kind. lines: height of the screen, so tall that a few paints show
-    hundreds of payloads.
+    many: number of placement rows and of log lines. least: minimum number of payloads that must become
+    visible, some of each kind. lines: height of the screen; a tall screen shows hundreds of payloads at once.
     """
     size = (COLUMNS, lines)
     supply = Supply()
@@ -125,7 +122,7 @@ def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
             sight.press(f"p{view}")
             if view == "9" and many > lines:
                 sight.press("\x1b[6~")
-                # Go from the presets through the filter to the table, where one page shows many payloads.
+                # Go from the presets through the filter to the table, which shows many payloads at once.
                 for _ in range(6):
                     before = len(sight.tokens)
                     sight.press("\t\x1b[H")
@@ -139,14 +136,14 @@ def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
             sight.press("\x1b")
         sight.press("o")
         sight.press("000_article.md\r")
-        sight.see("findings")  # a page that opens after the last key would consume that key
+        sight.see("findings")  # a page that opens later would get the next key
         sight.page()
         sight.press("\x1b")
         sight.press("y")
         terminal.press("q")
         assert terminal.ended() == 0
         sent = bytes(terminal.sent)
-        # After the lab exits, the shell's screen has one line that says where the run is saved.
+        # after the lab's exit, a line says where the run is saved
         found = faults(sent.removesuffix(b"\r\n"), size, clipboard=True)
     assert not found, found[:5]
     assert HIDDEN.encode() not in sent.split(b"\x1b[?1049l")[-1]

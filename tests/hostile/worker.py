@@ -1,4 +1,4 @@
-"""A hostile worker without TensorFlow: the real channel and main loop, with payloads in everything it sends.
+"""A hostile worker without TensorFlow: the real channel and main loop, with payloads in all messages.
 
 python worker.py tuilab.worker '{"nodes": 2000, "logs": 2000}'
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from tuilab.worker.channel import Channel
 
 if __name__ == "__main__":
-    # Like the real worker, give fd 1 to the protocol before any other import.
+    # like the real worker, give fd 1 to the protocol before any other import
     channel = Channel.from_stdio()
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     from tests.hostile import measuring

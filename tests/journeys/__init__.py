@@ -1,1 +1,1 @@
-"""Complete user stories with the built wheel, real processes, a real terminal and a real browser."""
+"""User stories with the built wheel, in real processes, terminals and browsers."""

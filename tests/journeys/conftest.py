@@ -1,5 +1,5 @@
-"""One wheel for all journeys of a session, and one home for each journey. A failure report contains
-everything that the user saw.
+"""Fixtures: one wheel for all journeys, and a home folder for each. A failure report shows what the user
+saw.
 """
 
 import shutil
@@ -16,20 +16,20 @@ DATA = ".local/share/tuilab"
 
 @pytest.fixture(scope="session")
 def programs() -> Path:
-    """Return the folder of the programs (`bin`) in an environment with the wheel."""
+    """Return the `bin` folder of an environment in which the wheel is installed."""
     return Path(once("wheel", lambda folder: {"programs": str(install(folder))})["programs"])
 
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Path:
-    """Return the folder of the programs (`bin`) in an environment with TensorFlow but without tuilab."""
+    """Return the `bin` folder of an environment with TensorFlow but without tuilab."""
     made = once("elsewhere", lambda folder: {"programs": str(environment_with_tensorflow(folder / "venv"))})
     return Path(made["programs"])
 
 
 @pytest.fixture
 def newcomer(tmp_path: Path, programs: Path) -> Iterator[User]:
-    """Yield a user who has just installed tuilab. At the end, none of their processes may remain."""
+    """Yield a user who has just installed tuilab. At the end, no process of this user may remain."""
     user = User(tmp_path / "home", programs)
     yield user
     try:
@@ -40,14 +40,16 @@ def newcomer(tmp_path: Path, programs: Path) -> Iterator[User]:
 
 @pytest.fixture
 def user(newcomer: User, machine: Path) -> User:
-    """Yield a user who has already measured this machine's limits, which saves seconds on each first run."""
+    """Return a user whose data folder already contains the roofs of this machine. That saves seconds in each
+    first run.
+    """
     shutil.copytree(machine, newcomer.home / DATA / machine.name)
     return newcomer
 
 
 @pytest.fixture(scope="session")
 def machine(programs: Path) -> Path:
-    """Return a folder with this machine's limits, as a user's lab measured them."""
+    """Return the folder in which a user's lab has saved this machine's roofs."""
 
     def measured(folder: Path) -> dict[str, str]:
         user = User(folder / "home", programs)
@@ -59,14 +61,14 @@ def machine(programs: Path) -> Path:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the long journeys first if only journeys run, so that short ones fill the gaps at the end."""
+    """If only journeys run, start the long ones first, so that short ones fill the gaps at the end."""
     if all(Path(__file__).parent in item.path.parents for item in items):
         items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add everything that the user saw to a failure report."""
+    """Add what the user saw to a failure report."""
     report = yield
     user = getattr(item, "funcargs", {}).get("newcomer")
     if report.failed and isinstance(user, User):

@@ -1,8 +1,8 @@
-"""Plants faults at the borders between processes and files. `python -m tests.journeys.planted` lists those
-that no journey notices.
+"""Plants faults at the borders between processes and files: `python -m tests.journeys.planted` lists the
+faults that no journey notices.
 
-Each fault is planted in a copy of the checkout, from which the journeys build the wheel. The named journey
-must then fail.
+Each fault is planted in a copy of the checkout, from which the wheel is built. The journey that belongs to
+the fault must then fail.
 """
 
 import shutil
@@ -90,7 +90,7 @@ def noticed(fault: Fault) -> bool:
 
 
 def main() -> None:
-    """Plant every fault whose name contains an argument; without arguments, plant all faults."""
+    """Plant the faults whose name contains one of the arguments; without arguments, all faults."""
     chosen = [
         fault for fault in FAULTS if not sys.argv[1:] or any(word in fault.name for word in sys.argv[1:])
     ]

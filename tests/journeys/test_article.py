@@ -1,4 +1,4 @@
-"""A user checks an article, proves a finding, measures its claims, and imports and fixes its examples."""
+"""A user checks an article, proves a finding, measures the claims, and imports and fixes the examples."""
 
 import json
 
@@ -50,7 +50,6 @@ def test_a_bundled_documents_claims_are_measured_until_stopped(user: User) -> No
 
 @pytest.mark.long
 def test_an_article_is_read_in_the_lab(user: User) -> None:
-    """`o` opens the article with its findings, and `p` proves one finding."""
     user.write("article.md", ARTICLE)
     with user.opens("tuilab") as lab:
         lab.see("ready", seconds=120)

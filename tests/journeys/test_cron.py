@@ -1,4 +1,4 @@
-"""cron, a service or a careless script runs commands without streams, HOME or TERM."""
+"""Commands without standard streams, HOME or TERM, as cron, a service or a careless script runs them."""
 
 import json
 
@@ -16,9 +16,7 @@ print(tf.matmul(tf.ones((8, 8)), tf.ones((8, 8))))
 
 
 def test_a_night_job_measures(user: User) -> None:
-    """The job has no streams, no HOME and no TERM. The folder that `TUILAB_DATA` names gets its
-    measurements.
-    """
+    """The job has no standard streams, HOME or TERM. Its measurements are saved in `TUILAB_DATA`."""
     data = user.home / "data"
     user.environment = {"PATH": user.environment["PATH"], "TUILAB_DATA": str(data)}
     user.environment |= {
@@ -38,7 +36,6 @@ def test_a_night_job_measures(user: User) -> None:
 
 
 def test_a_shell_completes_words(user: User) -> None:
-    """The shell evaluates the lines that the command prints."""
     assert "watch" in user.run("tuilab --help").out
     (user.home / ".tuilab-complete.bash").write_text(user.run("tuilab completion bash").out)
     asked = "source ./.tuilab-complete.bash; COMP_WORDS=(tuilab sel) COMP_CWORD=1; _tuilab_completion tuilab; echo $COMPREPLY"
@@ -49,7 +46,7 @@ def test_a_shell_completes_words(user: User) -> None:
     "closed", [CLOSED[0], *(pytest.param(each, marks=pytest.mark.long) for each in CLOSED[1:])]
 )
 def test_every_command_works_with_closed_streams(user: User, closed: str) -> None:
-    """No command reports an internal error. If standard error is closed, results still go to standard
+    """No command reports an internal error. With standard error closed, results still go to standard
     output.
     """
     user.write("article.md", ARTICLE)

@@ -1,4 +1,4 @@
-"""The demo, the doctor and the self-test, wherever a user can start them."""
+"""The demo, the doctor and the self-test."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ def test_a_user_guesses_in_the_demo_and_sees_the_answer(user: User) -> None:
 
 
 def test_the_doctor_says_why_there_is_no_gpu(user: User) -> None:
-    """A script gets the same sentence that the lab shows."""
+    """A script gets the same sentence as the screen."""
     told = json.loads(user.run("tuilab doctor --json", code=(0, 1)).out)
     assert told["gpu_visible"] in (True, False) and told["cause"] and told["probes"]
     with user.opens("tuilab") as lab:
@@ -37,8 +37,8 @@ def test_the_doctor_says_why_there_is_no_gpu(user: User) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_instrument_tests_itself(user: User) -> None:
-    """Runs the whole self-test as a service in a container. On a busy machine, it fails and names the failed
-    check.
+    """Runs all of the self-test, as a service in a container. On a busy machine, the self-test may fail but
+    names the failed check.
     """
     allowed = subprocess.run([*CONTAINER.split(), "true"], capture_output=True).returncode == 0
     line = f"setsid -w nohup {CONTAINER if allowed else ''} tuilab selftest"
@@ -48,7 +48,7 @@ def test_the_instrument_tests_itself(user: User) -> None:
 
 
 def test_the_self_test_ends_with_its_result_in_a_terminal(user: User) -> None:
-    """The self-test's check of forked processes ends only the workers that it started."""
+    """The check of forked processes must end only workers that the self-test has started."""
     with user.opens("tuilab selftest --only forked") as shell:
         assert shell.ended(120) in (0, NOT_PASSED), shell.text
         assert shell.shows("forked processes take")

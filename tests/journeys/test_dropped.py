@@ -1,4 +1,4 @@
-"""The connection drops while the lab is measuring. The user returns later."""
+"""The connection drops during a measurement, and the user returns later."""
 
 import pytest
 
@@ -8,7 +8,6 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def test_a_run_survives_a_dropped_connection_and_is_shown_again(user: User) -> None:
-    """The run continues to its end without the lab, and the history contains all of it."""
     with user.opens("tuilab --preset stft-small") as lab:
         lab.see("ready", seconds=120)
         lab.press("r")
@@ -27,7 +26,6 @@ def test_a_run_survives_a_dropped_connection_and_is_shown_again(user: User) -> N
 
 @pytest.mark.long
 def test_with_hangup_end_a_dropped_connection_ends_everything(user: User) -> None:
-    """The run stops at once, and its measurements are saved."""
     with user.opens("tuilab --preset stft-small --hangup end") as lab:
         lab.see("ready", seconds=120)
         lab.press("r")

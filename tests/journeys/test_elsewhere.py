@@ -1,4 +1,4 @@
-"""A user measures and watches another environment and another host, and sees the results on this machine."""
+"""A user measures and watches in another environment and on another host."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ print("trained with", sys.prefix)
 
 @pytest.mark.long
 def test_another_environment_is_measured_and_compared(user: User, elsewhere: Path) -> None:
-    """No file is written to that environment, and each figure names its environment."""
+    """No file in the other environment changes, and each figure names its environment."""
     (user.home / "venvs").mkdir()
     (user.home / "venvs" / "mine").symlink_to(elsewhere.parent)
     before = {path: path.stat().st_mtime_ns for path in elsewhere.parent.rglob("*") if path.is_file()}
@@ -49,7 +49,7 @@ def test_another_environment_is_measured_and_compared(user: User, elsewhere: Pat
 
 @pytest.fixture
 def far(user: User, tmp_path: Path):
-    """Set up a host that ssh reaches as gpu-07, where tuilab is installed for this user."""
+    """Yield a user for whom ssh reaches a host named gpu-07 with tuilab."""
     if missing(SSHD, "ssh", "ssh-keygen"):
         pytest.skip("OpenSSH is not installed")
     folder = tmp_path / "sshd"
@@ -66,7 +66,6 @@ def far(user: User, tmp_path: Path):
 
 @pytest.mark.long
 def test_another_host_is_measured_and_watched(far: User) -> None:
-    """The host's figures appear next to this machine's, each with the host's name."""
     line = "tuilab run stft-small --host local --host gpu-07 --budget quick --mode graph --device CPU"
     assert "gpu-07" in far.run(line).out
     far.write("train.py", PROGRAM)

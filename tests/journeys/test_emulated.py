@@ -1,4 +1,4 @@
-"""A user works with an emulated GPU, from the first run to the crossover. Every page says that the GPU is
+"""A user works with an emulated GPU, from the first run to the crossover. Each page says that the GPU is
 emulated.
 """
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture
 def gpu(user: User) -> User:
-    """Yield a user whose machine has an emulated GPU. Skips the test if it cannot be built."""
+    """Return a user whose machine has an emulated GPU. Skips the test if there is no emulation."""
     try:
         made = build.environment(1)
     except build.Missing as error:

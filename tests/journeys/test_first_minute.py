@@ -1,4 +1,4 @@
-"""README, "The first minute": open the lab, measure, look around, export the run."""
+""" "The first minute" of the README: open the lab, measure, look around, export the run."""
 
 import json
 import re
@@ -23,8 +23,8 @@ def test_the_first_minute(newcomer: User) -> None:
         lab.see("ready", seconds=120)
         lab.press("\r")
         lab.see("done,", seconds=120)
-        # On a busy host, the second sentence may be too long for the screen, so check it in `run["answer"]`
-        # below.
+        # On a busy host, the answer's second sentence may not fit on the screen. It is checked in
+        # `run["answer"]` below.
         lab.until(lambda: lab.shows("× faster than") or lab.shows("is fastest"), what="the answer")
         assert len(figures(lab.text)) >= 3, "the answer and the curves have times"
         lab.press("6")

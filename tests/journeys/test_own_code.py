@@ -1,4 +1,4 @@
-"""A user's own function and model are opened by name, and measured or rejected with a sentence."""
+"""A user's own function and model are opened by name, and measured or rejected."""
 
 import json
 
@@ -60,15 +60,12 @@ def measured(out: str) -> list[dict]:
 
 
 def test_a_starter_file_runs_as_it_is(user: User) -> None:
-    """`tuilab new` writes the file, and `tuilab run` finds its function by name."""
     user.run("tuilab new mine")
     assert measured(user.run("tuilab run mine.py:mine --budget quick --json").out)
 
 
 def test_a_decorated_function_is_measured(user: User) -> None:
-    """The function is a `tf.function`, with and without a signature. If shapes are missing, a message asks
-    for them.
-    """
+    """Measures a `tf.function`, with and without a signature. A message asks for missing shapes."""
     user.write("mine.py", FUNCTIONS)
     found = user.run("tuilab run mine.py:step --budget quick --set n=64 --json")
     assert measured(found.out) and json.loads(found.out)["scenario"]["parameters"]["n"] == 64
@@ -81,7 +78,7 @@ def test_a_decorated_function_is_measured(user: User) -> None:
 
 @pytest.mark.long
 def test_a_model_and_a_captured_step_are_measured(user: User) -> None:
-    """A model that would write files is rejected and writes none."""
+    """A model that would write files is rejected and writes nothing."""
     user.write("model.py", MODEL)
     user.run("python model.py", own_traceback=True)
     done = json.loads(

@@ -1,4 +1,4 @@
-"""Every command line in the README and in the guide is typed by a journey."""
+"""Each command line in the README and in the guide is part of a journey."""
 
 import ast
 import re
@@ -14,13 +14,13 @@ HERE = Path(__file__).parent
 PAPERS = ("README.md", "docs/guide.md")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TYPES = ("run", "begin", "begins_and_stops", "opens")
-"""The methods of `User` that run a command line."""
+"""Methods of `User` that run a command line."""
 STANDS_FOR = {"DOC": "article.md"}
-"""The text that a user types for each placeholder in capitals in the Markdown pages."""
+"""What a user types for a placeholder in capitals."""
 
 
 def lines_of_papers() -> Iterator[tuple[str, str]]:
-    """Yield each command line in a shell block or back quotes, with its page."""
+    """Yield each command line in a shell block or in back quotes, after the name of its page."""
     for paper in PAPERS:
         text = (CHECKOUT / paper).read_text(encoding="utf-8")
         lines = [line for kind, body in FENCE.findall(text) if kind == "sh" for line in body.splitlines()]
@@ -31,7 +31,7 @@ def lines_of_papers() -> Iterator[tuple[str, str]]:
 
 
 def typed() -> list[list[str]]:
-    """Return the words of every command line that a journey types; `…` stands for inserted values."""
+    """Return the words of each command line in the journeys. Inserted values are `…`."""
     found = []
     for path in sorted(HERE.glob("test_*.py")):
         for story in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -44,7 +44,7 @@ def typed() -> list[list[str]]:
 
 
 def text_of(given: ast.expr, story: ast.stmt) -> str:
-    """Return the value of a string literal or, for a name, the last string assigned to it above."""
+    """Return a string literal. For a name, return the last string assigned to this name above."""
     if isinstance(given, ast.Name):
         above = [
             node
@@ -58,20 +58,20 @@ def text_of(given: ast.expr, story: ast.stmt) -> str:
 
 
 def words(line: str) -> list[str]:
-    """Return the words of a line from `tuilab` on, without redirections."""
+    """Return the words of a command line from `tuilab` on, without redirections."""
     split = shlex.split(line[line.index("tuilab") :], comments=False)
     return [word for word in split if not re.fullmatch(r"[<>]+|\d?[<>]&-", word)]
 
 
 def covers(typed_words: list[str], wanted: list[str]) -> bool:
-    """Return True if a typed line contains all words of the wanted line, in the same order."""
+    """Return True if a typed line contains all wanted words in the same order."""
     rest = iter(typed_words)
     return all(any(word == each for word in rest) for each in wanted)
 
 
 @pytest.mark.parametrize(("paper", "line"), sorted(set(lines_of_papers())))
 def test_a_journey_types_it(paper: str, line: str) -> None:
-    """The typed line may have further options, such as a smaller budget."""
+    """The typed line may have more options, such as a smaller budget."""
     wanted = [STANDS_FOR.get(word, word) for word in words(line)]
     assert any(covers(each, wanted) for each in typed()), f"{paper}: no journey types `{line}`"
 

@@ -1,6 +1,4 @@
-"""Every command is typed by a journey. `User.ends` reads from /proc which processes a command starts and
-signals.
-"""
+"""The journeys' own check, in `User.ends`, of the processes that a command starts and signals."""
 
 import os
 import re
@@ -22,7 +20,6 @@ def test_every_command_is_typed(user: User) -> None:
 
 
 def test_a_line_that_starts_or_ends_what_it_should_not_is_noticed(user: User) -> None:
-    """Tests the check that `User.run` makes after each command line."""
     gone = "for _ in $(seq 30); do kill -0 $pid 2>&- || break; sleep 0.1; done"
     process = user.begin(f"pid=$(cat bystander.*); kill -9 $pid; {gone}")
     process.wait(10)

@@ -1,4 +1,4 @@
-"""In a shell, a user measures, changes, stops, resumes, views, compares and exports a preset."""
+"""A user measures, changes, stops, resumes, compares and exports a preset in a shell."""
 
 import json
 
@@ -11,7 +11,6 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.mark.smoke
 def test_a_preset_is_measured_changed_and_compared(user: User) -> None:
-    """The user also checks the preset's claim, and exports the run as a page."""
     done = user.run("tuilab run stft-small --set samples=64k --budget quick --json")
     first = json.loads(done.out)
     assert first["scenario"]["parameters"]["samples"] == 65_536
@@ -31,9 +30,7 @@ def test_a_preset_is_measured_changed_and_compared(user: User) -> None:
 
 @pytest.mark.long
 def test_a_sweep_is_stopped_and_resumed(user: User) -> None:
-    """Ctrl-C keeps the measurements. `resume` measures the remaining sizes, and adds them to the
-    same run.
-    """
+    """Ctrl-C keeps the data. `resume` measures the remaining sizes and adds them to the same run."""
     line = "tuilab sweep stft-small --axis samples=256:1M:x4 --budget quick --mode graph --device CPU"
     stopped = user.begins_and_stops(line)
     assert stopped["status"] == "cancelled"
@@ -45,7 +42,6 @@ def test_a_sweep_is_stopped_and_resumed(user: User) -> None:
 
 @pytest.mark.long
 def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
-    """Covers phases, placement, an op's kernels, the machine's roofs, and the GPUs for comparison."""
     assert "CPU" in user.run("tuilab explain stft-small").out
     assert "GPU" in user.run("tuilab explain MatMul --dtype int32").out
     against = user.run("tuilab run stft-small --against h100 --budget quick --mode graph --device CPU").out
@@ -59,7 +55,7 @@ def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
 
 @pytest.mark.long
 def test_a_run_that_is_stopped_is_kept(user: User) -> None:
-    """If a command for several presets is stopped, every finished preset is kept, too."""
+    """If a command for several presets is stopped, the finished presets are also kept."""
     run = user.begins_and_stops("tuilab run stft-small")
     assert run["status"] == "cancelled" and run["preset"] == "stft-small"
     user.begins_and_stops("tuilab verdicts")

@@ -1,4 +1,4 @@
-"""A user watches a program from the shell and from the lab while a second shell is in use."""
+"""A user watches a program from the shell and from the lab, while a second shell is also in use."""
 
 import json
 import re
@@ -28,9 +28,8 @@ sys.exit(3)
 
 @pytest.mark.smoke
 def test_a_program_is_watched_from_the_shell(user: User) -> None:
-    """Watching does not change the program's input, output and exit code.
-
-    The page of findings appears at the end and is saved.
+    """Watching does not change the program's input, output and exit code. The page is printed and saved at
+    the end.
     """
     user.write("train.py", TRAIN.replace("float(sys.argv[1])", "5"))
     done = user.run("tuilab watch train.py", code=3, typed="well\n")
@@ -50,7 +49,7 @@ def test_a_program_is_watched_from_the_shell(user: User) -> None:
 
 @pytest.mark.long
 def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: User) -> None:
-    """Neither the lab nor the shell loses data, and the history stays intact."""
+    """Neither the lab nor the shell loses data."""
     user.write("train.py", TRAIN)
     with user.opens("tuilab watch train.py 600", own_traceback=True) as lab:
         lab.see("• step", seconds=120)

@@ -1,5 +1,5 @@
-"""Simulates a user who installed the wheel, with a separate home: runs commands, opens the lab, and checks
-for remaining processes.
+"""Simulates a user who has installed the wheel. Runs commands, opens the lab, and checks for remaining
+processes.
 """
 
 import json
@@ -25,14 +25,14 @@ PATIENCE_S = 180.0
 INTERRUPTED = 130
 TRACEBACK = "Traceback (most recent call last)"
 LEFT_S = 10.0
-"""Maximum seconds for which a command's processes may outlive the command."""
+"""Maximum time for which processes of a command may outlive the command."""
 STARTING_S = 0.5
-"""Seconds within which a new process must leave its parent's group."""
+"""Time within which a new process must leave the process group of its parent."""
 SHARES = {
     "tuilab watch": "the program has the terminal, whose Ctrl-C reaches the foreground group alone",
     "tuilab check": "copies of the command itself, which nothing signals",
 }
-"""Commands that run other processes in their own group, with the reason."""
+"""Commands that run processes in their own process group, with the reason."""
 
 
 class Done(NamedTuple):
@@ -42,10 +42,10 @@ class Done(NamedTuple):
 
 
 def install(folder: Path) -> Path:
-    """Build the wheel and install it into a new environment; return the folder of its programs.
+    """Build the wheel and install it into a new environment. Returns the environment's `bin` folder.
 
-    Dependencies come from the running environment, by path. This ignores that environment's path files, so
-    the checkout of an editable install cannot be imported.
+    Dependencies are those of the running environment, added by path. Its .pth files are not used, because an
+    editable install would make the checkout importable.
     """
     build = [
         sys.executable,
@@ -68,8 +68,8 @@ def install(folder: Path) -> Path:
 
 
 def environment_with_tensorflow(folder: Path) -> Path:
-    """Create an environment with the packages of the running environment, except tuilab; return the folder of
-    its programs.
+    """Create an environment with the packages of the running environment, except tuilab. Returns the `bin`
+    folder.
     """
     venv = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
     subprocess.run(venv, check=True, capture_output=True, timeout=120)
@@ -80,7 +80,7 @@ def environment_with_tensorflow(folder: Path) -> Path:
 
 
 class Group(threading.Thread):
-    """Reads from /proc which processes a running command starts in its own group."""
+    """Watches which processes a running command starts in its own process group, by reading /proc."""
 
     def __init__(self, leader: int) -> None:
         super().__init__(daemon=True)
@@ -104,16 +104,16 @@ class Group(threading.Thread):
                     self.found[child.pid] = named(child)
 
     def ended(self) -> list[str]:
-        """Stop reading; return the processes that were seen in the process group."""
+        """Stop watching. Returns the processes seen in the group."""
         self._over.set()
         self.join()
         return list(self.found.values())
 
 
 class User:
-    """A simulated user with a home folder, and a record of everything that the user saw.
+    """A simulated user with a home folder and a record of what the user saw.
 
-    Of the test process's environment variables, only PATH is passed on.
+    Of the test's environment variables, the user gets only PATH.
     """
 
     def __init__(self, home: Path, programs: Path) -> None:
@@ -140,7 +140,7 @@ class User:
     # Commands
 
     def begin(self, line: str, *, cwd: Path | None = None, **more: Any) -> "subprocess.Popen[str]":
-        """Start a command line as a shell would, in its own session, without a terminal."""
+        """Start a command line as a shell would, in a new session without a terminal."""
         how: dict[str, Any] = {
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
@@ -155,10 +155,10 @@ class User:
         return process
 
     def ends(self, process: "subprocess.Popen[str]") -> None:
-        """Fail if a finished command started a process in its own group, or ended a process that it did not
-        start.
+        """Fail if a finished command has started a process in its own process group, or ended a process that
+        it did not start.
 
-        Each process that the lab starts has its own group, and only that group is ever signalled.
+        Each process that the lab starts has its own group, and the lab signals only such groups.
         """
         line, group, folder = self._groups.pop(process.pid)
         inside = group.ended() if group else []
@@ -184,10 +184,10 @@ class User:
         beside: bool = False,
         **more: Any,
     ) -> Done:
-        """Run a command line to its end.
+        """Run a command line to its end. Fails on another exit code, on a traceback, or if processes remain.
 
-        Fails on another exit code, on a traceback, and on remaining processes. beside: True if another
-        process of the user runs at the same time.
+        beside: another process of the user runs at the same time. own_traceback: the user's program may print
+        a traceback.
         """
         if typed is not None:
             more["stdin"] = subprocess.PIPE
@@ -251,9 +251,9 @@ class User:
         own_traceback: bool = False,
         **more: str,
     ) -> Iterator[Terminal]:
-        """Type a command line in a terminal of that size; yield the terminal, and close it at the end.
+        """Type a command line in a terminal of this size. Closes the terminal at the end.
 
-        own_traceback: True if the user's program may print a traceback.
+        own_traceback: the user's program may print a traceback.
         """
         command, env = ["bash", "-c", f"exec {line}"], {**self.environment, **more}
         terminal = Terminal(command, env, size, cwd=str(cwd or self.home))

@@ -1,4 +1,4 @@
-"""Samples of the machine's devices: which figures they contain, and which they omit."""
+"""Samples of the machine's devices: the figures that a sample contains."""
 
 from tests.tui.data import device_sample
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link

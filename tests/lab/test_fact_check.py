@@ -1,4 +1,6 @@
-"""A document's claims are measured one by one, stopped, resumed, and marked with their verdicts."""
+"""The claims of a document are measured one after another and get verdicts. The user can stop and
+continue.
+"""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The lab's own files, and the messages about them."""
+"""The lab's own files, and messages about them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The other hosts of a lab, as their workers report them."""
+"""The other hosts of a lab, by the events of their workers."""
 
 from tests.tui.scripted import GPU_MACHINE
 from tuilab.lab.hosts import Hosts
@@ -16,7 +16,7 @@ def test_a_host_is_reported_ready_only_when_it_becomes_so():
     assert hosts.known["gpu-07"].stage == "starting a fresh worker" and hosts.apply(ready) == []
     [line] = hosts.apply(WorkerExited(code=255, message="the connection dropped.", origin="gpu-07"))
     assert line.text == ("the connection dropped. The measured rounds are saved; measure again to retry.")
-    # The host was ready before the connection broke, so a line reports that it is ready again.
+    # The host was ready before the connection broke, so a message reports that it is ready again.
     [line] = hosts.apply(ready)
     assert line.text.startswith("gpu-07 is ready: ") and hosts.known["gpu-07"].problem == ""
     [line] = hosts.apply(Refused(request="r", message="no such preset", origin="gpu-07"))

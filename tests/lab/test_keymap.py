@@ -1,4 +1,4 @@
-"""In the user's keymap file, valid entries apply and invalid entries are reported."""
+"""The user's keymap file: valid entries apply, invalid entries are reported."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A script uses the lab: with a scripted worker, and the README's five lines with a real one."""
+"""The lab in a script: with a scripted worker, and the README's five lines with a real one."""
 
 import asyncio
 import os
@@ -157,7 +157,7 @@ async def test_an_imprecise_run_is_continued_until_it_meets_the_budget(tmp_path)
         assert made.state.shown.workers == 2
         kept = made.history.state("last")
         assert (kept.run, kept.rounds, kept.workers, kept.status) == (first.run, 14, 2, "ok")
-        # Other settings, a sweep, and results that are already precise enough are measured again.
+        # Other settings, a sweep, or results that are precise enough start a new run.
         made.state.budget = "quick"
         await begun(made)
         assert runners[0].measured[-1].id != first.run
@@ -221,7 +221,9 @@ def test_the_lines_of_the_readme_measure_and_print_the_answer(tmp_path):
 
 
 async def test_events_that_arrive_during_a_long_summary_are_not_lost(tmp_path):
-    """Events wait while a thread computes the summary, so that its figures do not change, and are applied then."""
+    """While a thread computes the summary, events are held back, so that the figures do not change.
+    Afterwards the events are applied.
+    """
     made, _ = lab(tmp_path, rounds=3)
     async with made:
         await made.measure(SMALL, budget="quick")

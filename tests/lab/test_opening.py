@@ -1,4 +1,4 @@
-"""A typed path to a document is read as text, and binary files are refused."""
+"""Documents are read as text; binary files are refused."""
 
 from pathlib import Path
 

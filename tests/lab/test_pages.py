@@ -1,4 +1,4 @@
-"""The content of text pages, tested without a screen."""
+"""The text of pages, without a screen."""
 
 from tests.tui.data import run_state
 from tuilab.model.events import Fact

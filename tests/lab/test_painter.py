@@ -38,9 +38,7 @@ class Canvas:
 def painting(
     canvas: Canvas,
 ) -> tuple[Painter, Lab, list[ScriptedRunner], list[list[Event]]]:
-    """Return a painter that paints on that canvas, its lab, the runners that the lab creates, and a run's
-    events.
-    """
+    """Return a painter that paints on this canvas, its lab, the lab's runners, and the events of a run."""
     made, runners = lab_state(), []
 
     def runner(on_event) -> ScriptedRunner:
@@ -54,8 +52,8 @@ def painting(
 
 @pytest.fixture
 def passes(monkeypatch) -> Callable[[float], Awaitable[None]]:
-    """Return a function that advances the running loop's clock without waiting, and runs the callbacks that
-    become due.
+    """Return a function that advances the event loop's clock without waiting, and runs the callbacks that are
+    then due.
     """
     now: list[float] = []
 

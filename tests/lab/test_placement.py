@@ -1,4 +1,4 @@
-"""The placement rows of a run are created on access, and equal the rows of a plain list."""
+"""The placement rows of a run, which are created on access, equal a plain list of rows."""
 
 from tests.tui.data import ARMS, run_state
 from tuilab.model.events import Node, Placement
@@ -23,7 +23,7 @@ def test_placement_rows_of_several_arms_and_points_are_joined():
         wanted += [placement_row(arm, node) for node in nodes]
     assert list(PlacementRows(run_state(1))) == []
     rows = PlacementRows(state)
-    # This row comes later, so it is not included yet.
+    # this row comes later, so it is not included yet
     state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=tuple(placed())))
     assert list(rows) == wanted and len(rows) == 8
     assert (rows[-1], rows[2:6], rows[::3]) == (wanted[-1], wanted[2:6], wanted[::3])
@@ -32,7 +32,7 @@ def test_placement_rows_of_several_arms_and_points_are_joined():
 
 
 def test_a_copy_that_stays_in_host_memory_is_no_copy():
-    """A GPU op that works in host memory receives its input there, so no data crosses the link."""
+    """The GPU op reads its input in host memory, so no data crosses the link."""
     state, sent = (
         run_state(1),
         Node("a → b", "_HostSend/_HostRecv", "CPU:0", kind="copy", to="GPU:0", memory="CPU:0"),
@@ -56,7 +56,7 @@ def test_the_title_counts_in_words():
 
 
 def test_the_ops_of_several_arms_are_named_as_such():
-    """A call of the eager arm runs 43 ops, so a total of 48 without the number of arms would contradict the
+    """A call of the eager arm runs 43 ops. A total of 48 without the number of arms would contradict the
     answer.
     """
     state = run_state(1)
@@ -85,7 +85,7 @@ def test_a_sweep_counts_the_ops_of_one_size_instead_of_all_sizes():
     state.apply(Placement(run="r1", arm=ARMS[4].id, point=5, nodes=(*nodes, Node("s", "Sort", "GPU:0"))))
     assert [str(group) for group in groups(state)] == ["86 ops on CPU:0", "1 op on GPU:0"]
     assert [str(layer) for layer in layers(state)] == ["net: 6 ops on CPU:0"]
-    # The largest size has other ops, but not more of them.
+    # The largest size has different ops, but not more of them.
     state.apply(Placement(run="r1", arm=ARMS[0].id, point=6, nodes=(Node("p", "Pack", "CPU:0", count=50),)))
     assert str(groups(state)[0]) == "86 ops on CPU:0"
 

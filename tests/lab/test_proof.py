@@ -1,6 +1,4 @@
-"""A finding is proved with the workload that its example contains. The run's figures become a factor and a
-sentence.
-"""
+"""A finding is proved with the workload in its example: the result is a factor and a sentence."""
 
 from pathlib import Path
 from textwrap import indent
@@ -87,9 +85,8 @@ def test_the_first_call_is_compared_with_later_ones():
 
 
 def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
-    """Covers a first call in a loop of twenty calls, and in a training run.
-
-    If the calls were not observed, there is no factor.
+    """Covers a first call in a loop of twenty calls, and in a training run. Without the number of calls,
+    there is no factor.
     """
     loop = "t = time.perf_counter()\nfor _ in range(20):\n    y = tf.matmul(x, x)\ny.numpy()\n"
     loop += "print(time.perf_counter() - t)\n"
@@ -156,7 +153,7 @@ def test_a_mapped_function_is_compared_with_the_same_work_in_the_step(device, na
 
 
 def test_untimed_arms_give_no_factor():
-    """Covers a first call that was not observed, and a GPU call whose host part was not measured."""
+    """Covers a first call without a time, and a GPU call without a time for the host's part."""
     first = shown("TL105", FIRST, arm(first_call_s=None))
     assert first.factor is None and "a later call takes 1.00 ms; the first was not timed" in first.sentence
     unseen = shown("TL103", NO_WAIT, arm(device="GPU:0", account=None, median_s=2e-3))
@@ -191,7 +188,7 @@ def test_the_command_says_what_cannot_be_measured(tmp_path):
     ],
 )
 def test_the_command_has_the_exit_code_of_a_check(tmp_path, monkeypatch, options, code):
-    """No measurement: the scripted lab proves nothing."""
+    """The scripted lab measures nothing."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tuilab.cli.prove.with_lab", lambda measure: [])
     Path("article.md").write_text(f"```python\n{FIRST}\n```\n")
@@ -209,7 +206,9 @@ BOTH = (
 
 
 async def test_one_run_measures_each_finding_in_the_mode_of_its_code():
-    """The eager loop is TL104, the tf.function TL105. Both used to be measured as eager, in a run each."""
+    """The eager loop is TL104, the tf.function TL105. Both used to be measured in eager mode, each in a
+    run.
+    """
     report = read((HEAD + BOTH).encode(), shipped(), name="x.py", preview=False)
     wanted = [p for p in proofs(report) if p.finding.code in ("TL104", "TL105")]
     modes = {p.finding.code: p.preset.arms.modes for p in wanted}
@@ -246,8 +245,8 @@ def test_the_table_has_one_unit_and_an_interval_or_the_reason_for_none():
 
 
 class Bench:
-    """A fake runner for a machine with the given devices. It answers each request with times for the
-    requested arms, and records the request.
+    """A fake lab for a machine with these devices. It returns times for the requested arms, and records the
+    requests.
     """
 
     def __init__(self, *gpus: str) -> None:

@@ -1,5 +1,5 @@
-"""At every position of a replay, the screen shows the state that results from all events up to that position,
-even if the rounds are packed.
+"""At each position of a replay, the screen shows the result of all events up to that position, even if rounds
+are packed.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ def kept(folder) -> tuple[Store, list[e.Event]]:
 
 
 class Screen:
-    """Receives the events of a replay, and counts the single events after a rewind."""
+    """Receives the events of a replay, and counts the events received singly after a rewind."""
 
     def __init__(self) -> None:
         self.state, self.single = RunState(), 0
@@ -133,7 +133,7 @@ async def test_unreadable_rounds_are_reported_and_skipped(tmp_path):
 
 
 async def test_rounds_are_not_shown_before_their_time():
-    """The rounds were recorded 20 ms apart. A busy machine may show them later, but never earlier."""
+    """The rounds were recorded 20 ms apart. On a busy machine they may be shown later, but never earlier."""
     screen, shown = Screen(), []
     begun = time.monotonic()
 

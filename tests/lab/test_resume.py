@@ -1,4 +1,4 @@
-"""The request that continues a run, its estimates, and the reasons for which a run is not continued."""
+"""Continuing a run: the request, its estimated duration, and reasons against continuing."""
 
 import os
 from datetime import UTC, datetime
@@ -42,9 +42,10 @@ def test_only_a_finished_run_of_one_machine_gets_more_processes():
 
 
 def _of_processes(*speeds: float, fresh: tuple[int, ...] = (), busy: bool = False) -> list[e.Event]:
-    """Return the events of a run whose processes have these speeds, with the same ± 20% from round to round.
+    """Return the events of a run whose processes have these speeds, with the same variation of ± 20% between
+    rounds.
 
-    fresh: the numbers of the processes, from 1, that were not forked.
+    fresh: numbers of the processes (from 1) that were not forked.
     """
     shape = (1.0, 1.2, 0.8, 1.1, 0.9, 1.0, 1.15, 0.85) * 3
     every: list[e.Event] = []
@@ -73,10 +74,10 @@ def _rest(state: RunState) -> str:
 def test_the_rest_of_a_run_is_described_by_the_precision_that_it_reaches():
     state = folded(*run_of("r1", 3, *MODES))
     near = further(state, 0.2, QUICK)
-    # Besides one import (4 s), a fork with three arms takes 0.69 s: 15 forks.
+    # After one import (4 s), a fork with three arms takes 0.69 s: 15 forks.
     assert further_s(near, machine(), 10.0) - further_s(near, machine(), 3.0) == pytest.approx(7.0)
     gpu = machine(devices=(CPU, GPU))
-    # Each of 15 further processes imports TensorFlow, if a GPU rules out forks.
+    # With a GPU, processes cannot be forked, so each of 15 further processes imports TensorFlow.
     assert further_s(near, gpu, 10.0) - further_s(near, gpu, 3.0) == pytest.approx(15 * 7.0)
     assert _rest(folded(*_of_processes(1.0))).startswith("{run} continues: ± 5% in about ")
     spread = (1.0, 1.5, 0.7, 1.2, 0.8, 1.3, 0.9)

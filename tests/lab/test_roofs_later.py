@@ -1,5 +1,5 @@
-"""The limits of a machine are measured after the first answer on that machine. Any request interrupts
-this.
+"""The roofs of a machine are measured after the first answer. Any other request interrupts this
+measurement.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ async def test_a_machines_limits_come_after_the_answer_and_give_way(tmp_path: Pa
         return [at for at, event in enumerate(heard) if isinstance(event, kind)]
 
     async with made:
-        for _ in range(2):  # the second request comes while the limits are being measured
+        for _ in range(2):  # the second request comes while the roofs are being measured
             result = await made.measure(SMALL, budget="quick")
             assert result.answer and not of(RoofsKnown)
         assert len(of(RunStarted)) == len(of(Finished)) == 2 and not of(WorkerExited)

@@ -1,4 +1,4 @@
-"""The messages about a lab's saved runs, and what it says when it closes."""
+"""The lab's messages about saved runs."""
 
 import sqlite3
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The settings of a measurement, as sliders and switches set them."""
+"""The settings of a measurement, as sliders and switches change them."""
 
 import msgspec
 import pytest
@@ -36,7 +36,7 @@ def test_a_preset_has_the_settings_of_its_document(chosen):
 
 
 def test_a_constraint_refuses_and_several_values_change_at_once(chosen):
-    """Changed one by one, the values would violate a constraint in between."""
+    """Changing the values one after another would violate a constraint."""
     with pytest.raises(InputError) as refused:
         chosen.with_value("frame_length", 8192)
     assert "samples" in str(refused.value) or "fft" in str(refused.value)
@@ -123,7 +123,9 @@ def test_the_sweep_of_the_preset_or_a_ladder(chosen):
 
 
 def test_an_own_function_is_swept_near_its_default_unless_it_states_a_range():
-    """The slider reaches 1,024 times the default, where work that grows with tokens² would take hours."""
+    """The slider reaches 1,024 times the default. At this size, work that grows with tokens² would take
+    hours.
+    """
     for high, sizes in ((256 * 1024, (16, 64, 256, 1_024, 4_096)), (512, None)):
         declared = Declaration(
             name="mine.py:step",
@@ -185,7 +187,6 @@ def test_the_command_names_only_changed_settings(chosen):
     modes=st.lists(st.sampled_from(["eager", "graph", "xla"]), min_size=1, unique=True),
 )
 def test_the_command_does_what_the_screen_does(samples, window, pad, modes):
-    """Parsing the command that the screen shows gives the same settings."""
     import shlex
 
     from tuilab.catalogue.plan import parse_settings

@@ -1,4 +1,4 @@
-"""Several watched programs on one screen, and the pages that are opened from files."""
+"""Several watched programs on one screen, and pages opened from files."""
 
 from types import SimpleNamespace
 
@@ -22,8 +22,6 @@ def row(pid: int, median_s: float | None = None, host: str = "") -> ProcessRow:
 
 
 class Shows(ShownProgram):
-    """A program that records the requests of the screen."""
-
     def __init__(self, *pids: int, host: str = "", runs: bool = False, **about) -> None:
         rows = tuple(row(pid) for pid in pids)
         super().__init__(Page(command=("python", "train.py", "-v"), host=host, processes=rows, **about))

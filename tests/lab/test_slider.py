@@ -1,4 +1,4 @@
-"""The values of a slider, their positions on its track, and its limits, for any declared parameter."""
+"""The values, positions and limits of sliders, for all kinds of parameters."""
 
 import math
 
@@ -68,7 +68,7 @@ def test_each_cell_gives_an_allowed_value_that_is_shown_at_that_cell(parameter, 
     assert allowed(parameter, value)
     shown = cell_of(parameter, value, cells)
     if shown != cell:
-        # The slider may show the value in another cell only if no allowed value belongs to the chosen cell.
+        # The slider may show the value in another cell only if the chosen cell has no allowed value.
         near = 3 * getattr(parameter, "multiple", 1)
         around = range(max(parameter.low, value - near), min(parameter.high, value + near) + 1)
         nearer = [v for v in around if allowed(parameter, v) and cell_of(parameter, v, cells) == cell]
@@ -151,7 +151,6 @@ def test_marks_are_visited_in_a_cycle(value, direction, expected):
     st.integers(-5_000, 20_000), st.sampled_from([-1, 1]), st.booleans(),
 )  # fmt: skip
 def test_a_held_value_is_allowed_and_a_refused_one_has_a_reason(kind, one, other, wanted, direction, first):
-    """Even if another parameter's value forbids some values, the slider stops at the nearest allowed one."""
     low, high = sorted((one, other))
     a, b = (high // low * low, low) if kind is MultipleOf else (low, high)
     moved, kept = ("a", "b") if first or kind is MultipleOf else ("b", "a")
@@ -289,5 +288,5 @@ def test_a_click_on_the_track_gives_the_roundest_value_of_its_cell():
     assert [value_at(words, cell, 9) for cell in range(9)] == list("aaabbbccc")
     assert value_at(log(1, 1_024), 0, 11, marks=[1, 2]) == 1
     assert value_at(log(1, 16), 1, 3) == 4, "8 lies on the border, and belongs to the next cell"
-    # Halves are rounded up, so that cells do not go back.
+    # halves are rounded up, so that a larger value never gets a lower cell
     assert [cell_of(steps_of(8), value, 5) for value in range(9)] == [0, 1, 1, 2, 2, 3, 3, 4, 4]

@@ -1,4 +1,4 @@
-"""The state that the screens show, computed from events."""
+"""The state that the screens show, from events."""
 
 import re
 
@@ -78,7 +78,7 @@ def test_a_run_has_a_verdict_only_with_the_settings_of_the_preset():
     play(made)
     assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
-    # Six rounds do not give the requested precision, so the finished run's status is not green.
+    # Six rounds are too few for the requested precision, so the status is not green.
     assert status(made).tone == "doubtful"
     assert re.fullmatch(r"done, 6 rounds · .*± \d+% \(wanted ± 5%\)", status(made).text)
 
@@ -105,8 +105,8 @@ def test_a_sweep_names_its_current_size_and_the_time_left():
     made.apply(Round(run=request.id, index=0, blocks=blocks, elapsed_s=2.5))
     made.clock.now += 10
     made.apply(FirstCalls(run=request.id, arm=arm, point=2, first_s=0.1, second_s=0.1))
-    # A size four times as large takes four times as long: 4 × (0.1 + 2) s for its calls. So far, calls took
-    # 2.7 s of 20 s.
+    # A size four times as large takes four times as long: 4 × (0.1 + 2) s for its calls. So far, the calls
+    # took 2.7 s of 20 s.
     assert status(made).text.endswith("about 62 s left")
     made.clock.now += 50
     assert status(made).text.endswith("about 12 s left"), (
@@ -115,8 +115,8 @@ def test_a_sweep_names_its_current_size_and_the_time_left():
 
 
 def test_a_resumed_sweep_reckons_with_the_sizes_and_seconds_of_its_new_process():
-    """Of three sizes, one is finished, one is too imprecise, and one is not measured. The last two take about
-    26 s each.
+    """Of three sizes, the first is finished, the second too imprecise, and the third not measured. The last
+    two take about 26 s each.
     """
     made, sizes = lab_state(), (256, 1024, 4096)
     request = made.request(sweep=Sweep(axes=(Axis("samples", sizes),)))
@@ -163,8 +163,8 @@ def test_the_time_left_ignores_a_size_that_the_run_has_not_announced():
 
 
 def test_the_time_left_of_a_sweep_follows_the_growth_of_its_work():
-    """Attention's work grows with the square of its tokens, which the times of small calls do not
-    show yet.
+    """The work of attention grows with the square of the tokens, which the times of small calls do not yet
+    show.
     """
     made, sizes = lab_state(), (16, 256, 4096, 65536)
     request = made.request("quick", sweep=Sweep(axes=(Axis("samples", sizes),)))
@@ -185,8 +185,8 @@ def test_the_time_left_of_a_sweep_follows_the_growth_of_its_work():
         made.apply(WorkKnown(run=request.id, arm=arm, point=point, work=Work(flop=256.0 * size**2)))
         made.apply(FirstCalls(run=request.id, arm=arm, point=point, first_s=0.1, second_s=1e-4))
         made.clock.now += 3
-    # A call with 65,536 tokens takes 1.1e12 FLOP and 11 s. At least five such calls remain, plus 3 s for
-    # each size.
+    # A call with 65,536 tokens takes 1.1e12 FLOP, so 11 s. At least five such calls remain, plus 3 s for each
+    # size.
     assert re.search("at least (5[5-9]|6[0-4]) s left", status(made).text)
 
 
@@ -351,7 +351,7 @@ def test_default_values_come_from_the_document_or_the_workload():
     made = lab_state()
     assert made.presets.usual(SMALL.name, "stft")["samples"] == SMALL.parameters["samples"]
     assert made.presets.usual("none", "stft")["samples"] != SMALL.parameters["samples"]
-    # A preset with the same name but another workload is a different preset.
+    # A preset with this name but another workload is a different preset.
     assert (
         made.presets.usual(SMALL.name, "matmul").keys() >= {"m", "k", "n"}
         and made.presets.usual("x", "none") is None
@@ -429,7 +429,7 @@ def test_a_stopped_run_continues_only_with_equal_settings(sweep):
     assert more is not None and more.id == made.shown.run and more.worker
     assert bool(more.points) == (sweep is not None)
     assert next_steps(made)[0] == f"{{run}} {'measures 3 imprecise sizes' if sweep else 'continues this run'}"
-    if sweep:  # keep only the first size, as if the sweep had stopped there
+    if sweep:  # keep only the first size, as if the sweep had been stopped after it
         for arm in made.shown.arms.values():
             arm.cells = {point: cell for point, cell in arm.cells.items() if point == 0}
         assert next_steps(made)[0].endswith("measures the 2 sizes left and 1 imprecise size")

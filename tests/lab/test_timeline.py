@@ -1,4 +1,4 @@
-"""A profile's events are arranged in tracks. Drawing any part of the timeline takes little time."""
+"""Arranging the events of a profile in tracks. Drawing a part of the timeline is fast."""
 
 import itertools
 
@@ -29,8 +29,8 @@ def test_tracks_hold_every_span_once_and_do_not_overlap(spans):
 
 
 def test_computing_is_drawn_at_any_nesting_depth():
-    """The op's launch is nested more deeply than there are tracks, so the last track shows the computation
-    instead.
+    """The op is nested more deeply than there are tracks, so the last track shows the computation instead of
+    the launches.
     """
     nested = [Span(0, 0.0 + depth, 10.0 - 2 * depth, "start", "dispatch") for depth in range(4)]
     work = [Span(0, 3.5, 0.2, "op", "compute"), Span(0, 4.0, 0.5, "op", "copy")]

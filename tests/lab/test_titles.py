@@ -1,4 +1,4 @@
-"""The presets' titles are saved between starts, and shown only while they are valid."""
+"""The presets' titles are saved for the next start, and are shown only while they are valid."""
 
 import os
 import shutil
@@ -51,7 +51,7 @@ def test_a_change_of_any_file_makes_the_titles_stale(folder: Path, change: str):
 
 @pytest.fixture
 def first_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the user's preset folder, which is empty. No titles are saved."""
+    """Return the user's preset folder, which is empty. No titles have been saved yet."""
     for name in ("CONFIG", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
     return tmp_path / "CONFIG" / "tuilab" / "presets"

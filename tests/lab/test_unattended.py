@@ -1,4 +1,4 @@
-"""A run that continued after its lab ended gets its result when the next lab collects it."""
+"""A run that continued after its lab had ended gets its result when the next lab imports the run."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Whole walks through the lab, compared with the stored ones in everything that the lab says.
+"""Random walks through the lab. Everything that the lab shows must equal the stored text.
 
-`--snapshot-update` renews the stored ones after a review.
+`--snapshot-update` renews the stored text.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Walks of a user through the lab, drawn from a seed, with everything that the lab says after each step."""
+"""Random walks of a user through the lab, with everything that the lab shows after each step."""
 
 import random
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ MACHINES = (
 
 
 def walk(preset: Preset, seed: int, steps: int = 14) -> Iterator[str]:
-    """Yield the lines of a walk that begins at a preset; the same seed gives the same walk."""
+    """Yield the lines of a walk that begins with a preset. The same seed gives the same walk."""
     draw, numbers = random.Random(seed), iter(range(1, 1_000))
     clock = Clock()
     lab = LabState(clock=clock, new_id=lambda: f"run{next(numbers)}")
@@ -89,7 +89,7 @@ def _budget(lab: LabState, draw: random.Random) -> str:
 
 
 def _run(lab: LabState, draw: random.Random) -> str:
-    """Measure, perhaps along a sweep, and perhaps only the beginning; or continue the run on the screen."""
+    """Continue the run on the screen, or measure: perhaps along a sweep, and perhaps only the beginning."""
     assert lab.settings is not None and lab.machine is not None
     if (further := lab.further()) is not None:
         lab.expect(further, lab.shown)

@@ -1,4 +1,4 @@
-"""Finds out how many of a hundred seeded changes the quick tests detect: `python -m tests.mutation`."""
+"""Counts how many of a hundred seeded changes the quick tests detect: `python -m tests.mutation`."""
 
 import argparse
 import tempfile

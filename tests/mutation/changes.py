@@ -1,5 +1,5 @@
-"""Small changes to the program that make its output wrong for users: of an operator, a condition, a number
-or a word.
+"""Small changes that make the program's output wrong for users: other operators, conditions, numbers and
+words.
 """
 
 import ast
@@ -11,8 +11,7 @@ from pathlib import Path
 
 ROOMS = ("analysis", "history", "lab", "model", "report")
 
-# Replace `<` with its opposite rather than with `<=`, because users rarely notice whether a limit is
-# inclusive.
+# Replace `<` with its opposite. Users would rarely notice `<=`.
 _COMPARED = {
     ast.Lt: ("<", ">="),
     ast.LtE: ("<=", ">"),
@@ -36,9 +35,9 @@ _COMPUTED = {
 
 @dataclass(frozen=True)
 class Change:
-    """One replacement in one file.
+    """A replacement in a file.
 
-    line: the line. start, end: columns in that line, from 0. kind: the kind of code that is replaced.
+    start, end: columns in the line, from 0. kind: the kind of code that is replaced.
     """
 
     file: str
@@ -53,7 +52,7 @@ class Change:
         return f"{self.file}:{self.line}:{self.start}  {self.before} → {self.after}"
 
     def applied(self, source: str) -> str:
-        """Return the changed source. Raises ValueError if `source` lacks the text to replace."""
+        """Return the changed source. Raises ValueError if the text to replace is not there."""
         lines = source.splitlines(keepends=True)
         text = lines[self.line - 1]
         if text[self.start : self.end] != self.before:
@@ -63,9 +62,9 @@ class Change:
 
 
 def seeded(root: Path, seed: int, number: int, rooms: Sequence[str] = ROOMS) -> list[Change]:
-    """Return `number` changes, evenly spread over these packages. The same seed gives the same changes.
+    """Return `number` changes, spread evenly over these packages. The same seed gives the same changes.
 
-    A line is chosen by its content, so the other choices remain when a line is added, moved or removed.
+    Lines are chosen by their content, so adding, moving or removing a line does not affect the other choices.
     """
     chosen: list[Change] = []
     for index, room in enumerate(rooms):
@@ -96,8 +95,8 @@ class _Finder:
         self._left_out = self._untold()
 
     def _untold(self) -> set[int]:
-        """Return the nodes that must not change: docstrings, annotations, code for type checkers only, and
-        whether `repr` shows a field.
+        """Return the ids of the nodes that must not change: docstrings, annotations, code for type checkers,
+        and whether `repr` shows a field.
         """
         out: set[int] = set()
         for node in ast.walk(self._tree):
@@ -143,7 +142,7 @@ class _Finder:
                     pass
 
     def _at(self, line: int, start: int, end: int, before: str, after: str, kind: str) -> Iterator[Change]:
-        """Yield a change between two columns (in bytes) of a line, if that text contains `before` exactly
+        """Yield a change between two columns (in bytes) of a line, if that part contains `before` exactly
         once.
         """
         raw = self._lines[line - 1].encode()
@@ -155,7 +154,7 @@ class _Finder:
 
     def _between(self, left: ast.expr, right: ast.expr, pair: tuple[str, str], kind: str) -> Iterator[Change]:
         if left.end_lineno == right.lineno and left.end_col_offset is not None:
-            # Require spaces around words, because many names contain `in`.
+            # words such as `in` need spaces around them, because many names contain them
             blank = " " if pair[0][0].isalpha() else ""
             before, after = f"{blank}{pair[0]}{blank}", f"{blank}{pair[1]}{blank}"
             yield from self._at(right.lineno, left.end_col_offset, right.col_offset, before, after, kind)

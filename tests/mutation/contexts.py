@@ -1,6 +1,4 @@
-"""A pytest plug-in for coverage that records which test runs a line, even if a task or thread of the test
-runs it.
-"""
+"""A pytest plug-in for coverage: records which test runs a line, even in a task or thread of the test."""
 
 from collections.abc import Iterator
 
@@ -10,7 +8,7 @@ from coverage import Coverage
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Attribute everything to the test, from the set-up of its fixtures to their tear-down."""
+    """Attribute everything to the test, including the set-up and tear-down of its fixtures."""
     measuring = Coverage.current()
     assert measuring is not None
     measuring.switch_context(item.nodeid)

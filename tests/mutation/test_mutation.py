@@ -1,4 +1,4 @@
-"""Tests detect small changes of figures and words, made in a copy of the program."""
+"""Seeding changes in a copy of the program, and detecting them with tests."""
 
 import ast
 import shutil
@@ -11,7 +11,7 @@ from tests.mutation.trial import Copy, in_body, in_order, read_reach, statement
 
 ROOT = Path(__file__).parents[2]
 LEAST = 90
-"""Minimum number of changes, out of a hundred, that the tests must detect."""
+"""Minimum number of a hundred changes that the tests must detect."""
 
 
 def test_a_change_is_one_replacement_that_still_parses() -> None:
@@ -85,7 +85,7 @@ def test_the_widest_tests_of_the_own_package_run_first() -> None:
 
 
 def test_lines_run_in_a_task_or_thread_belong_to_their_test(tmp_path: Path) -> None:
-    """A test that awaits is not on the stack, so by stack frames most lines of the lab would belong to no
+    """A test that awaits is not on the stack, so stack frames would assign most lines of the lab to no
     test.
     """
     own = tmp_path / "test_reached.py"
@@ -120,7 +120,7 @@ def test_two():
 
 @pytest.mark.long
 def test_ninety_of_a_hundred_changes_are_noticed(tmp_path: Path) -> None:
-    """Takes about an hour of processor time. Names the changes that no test detects."""
+    """Takes about an hour of CPU time. The failure message lists the changes that no test detects."""
     copy = Copy(ROOT, tmp_path / "copy")
     reach = copy.reach()
     left = [change for change in seeded(ROOT, seed=1, number=100) if not copy.notices(change, reach)]

@@ -1,4 +1,4 @@
-"""Changes a line in a copy of the program, and checks whether the tests that reach the line detect the
+"""Changes a line in a copy of the program, and finds out whether the tests that run the line detect the
 change.
 """
 
@@ -39,7 +39,7 @@ TESTS = (
     "papers",
     "workloads",
 )
-"""Tests of the first tier that run the program in their own process, which records the lines that they run."""
+"""Tests of the first tier that run the program in their own process, where coverage records the lines."""
 PROGRAMS = (
     "tests/attack",
     "tests/browser",
@@ -54,7 +54,7 @@ PROGRAMS = (
     "tests/terminal",
     "tests/watch",
 )
-"""Where the first tier starts the program in other processes. They take minutes together, so they run only for
+"""Tests of the first tier that start the program in other processes. They take minutes, so they run only for
 a line that no other test runs.
 """
 _PYTEST = (
@@ -72,9 +72,9 @@ _PYTEST = (
     "-rfE",
 )
 NOT_FOUND, FINE = 4, (0, 5)
-"""pytest's exit codes if a named test does not exist, and if every test passed or there was none to run."""
+"""pytest's exit codes: a named test does not exist; all tests passed, or there were none."""
 Reach = dict[str, dict[int, list[str]]]
-"""The quick tests that run each line, by file."""
+"""The quick tests that run a line, by file and line."""
 
 
 class Copy:
@@ -87,8 +87,8 @@ class Copy:
                 shutil.copy(file, folder)
 
     def pytest(self, *arguments: str, coverage: Path | None = None) -> tuple[int, str]:
-        """Run pytest with these arguments on the first tier; return its exit code and the first test that
-        failed.
+        """Run pytest with these arguments on the first tier. Returns the exit code and the first failed
+        test.
         """
         begin: Sequence[str] = ()
         if coverage is not None:
@@ -97,7 +97,7 @@ class Copy:
             begin = ("-m", "coverage", "run", f"--rcfile={settings}")
             arguments = ("-p", "tests.mutation.contexts", *arguments)
         command = [sys.executable, *begin, *_PYTEST, *arguments]
-        # Python matches a .pyc file to its source by size and by mtime in seconds, so a cached .pyc file
+        # Python compares a .pyc file with its source by size and by mtime in seconds, so a cached .pyc file
         # could hide the change.
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
         done = subprocess.run(
@@ -107,7 +107,7 @@ class Copy:
         return done.returncode, failed[1] if failed else ""
 
     def reach(self) -> Reach:
-        """Return which tests run each line. Takes minutes. Raises RuntimeError if a test fails without a
+        """Find out which tests run each line. Takes minutes. Raises RuntimeError if a test fails without a
         change.
         """
         found: Reach = {}
@@ -122,7 +122,7 @@ class Copy:
         return found
 
     def notices(self, change: Change, reach: Reach) -> str:
-        """Make the change, return the first test that fails ("" if none does), and undo the change.
+        """Make a change, and return the first test that fails ("" if none fails). Undoes the change.
 
         Raises RuntimeError if a test to run does not exist.
         """
@@ -134,7 +134,7 @@ class Copy:
             found = {test for line in part for test in lines.get(line, ())}
             wholes = [in_order(found, reach, room)] if found else [list(PROGRAMS)]
         else:
-            # Code that runs at import belongs to no test: run the package's own tests, and then the others
+            # Code that runs at import belongs to no test: run the package's own tests, and then other tests
             # that use the file.
             users = {test for tests in lines.values() for test in tests}
             wholes = [[room], in_order({t for t in users if not t.startswith(f"{room}/")}, reach, room)]
@@ -149,14 +149,14 @@ class Copy:
                 return ""
         finally:
             file.write_text(before)
-        # If a change breaks an import, pytest reports the tests as missing.
+        # if a change breaks an import, pytest does not find the tests
         if status == NOT_FOUND and self.pytest("--collect-only", *tests)[0] == NOT_FOUND:
             raise RuntimeError(f"{change}: pytest does not find {tests}")
         return failed or f"pytest ends with {status}"
 
 
 def in_order(tests: Collection[str], reach: Reach, room: str) -> list[str]:
-    """Return the tests, those of the package first, and among them those that run the most lines."""
+    """Return the tests: first those of the package, and among these first those that run the most lines."""
     wanted = frozenset(tests)
     breadth = Counter(
         test for lines in reach.values() for there in lines.values() for test in there if test in wanted
@@ -165,7 +165,7 @@ def in_order(tests: Collection[str], reach: Reach, room: str) -> list[str]:
 
 
 def in_body(source: str, line: int) -> bool:
-    """Return True if the line runs when a function is called, not when its module is imported."""
+    """Return True if the line runs when a function is called, and not at import."""
     return any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.body[0].lineno <= line <= (node.end_lineno or line)
@@ -174,7 +174,9 @@ def in_body(source: str, line: int) -> bool:
 
 
 def statement(source: str, line: int) -> range:
-    """Return the lines of the innermost statement on `line`. Only some lines of a long one are recorded."""
+    """Return the lines of the innermost statement on `line`. Coverage records only some lines of a long
+    statement.
+    """
     inner = (line, line)
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):
@@ -196,7 +198,9 @@ def read_reach(data: Path, folder: Path) -> Reach:
 
 
 def save(reach: Reach, file: Path) -> None:
-    """Save the data, which is expensive to compute and stays valid while the program is unchanged."""
+    """Save which tests run each line. Computing this is slow, and it stays valid while the program is
+    unchanged.
+    """
     file.write_text(json.dumps(reach))
 
 

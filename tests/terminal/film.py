@@ -1,8 +1,8 @@
-"""Films of the lab, controlled by keys in a terminal: `python -m tests.terminal.film`.
+"""Films of the lab, used by keys in a terminal: `python -m tests.terminal.film`.
 
-Uses the runs in tests/recordings, and a watched program with synthetic events. Each film becomes an
-asciinema recording (version 2) in tests/pictures, with its last picture. It shows the terminal each time the
-lab is idle. The durations are fixed in this file, so that a film is the same on every machine.
+Uses the runs in tests/recordings, and a watched program with synthetic events. Each film becomes an asciinema
+recording (version 2) and a picture of its end in tests/pictures. A film shows the terminal each time the lab
+is idle. Its durations are fixed here, so that it is the same on every machine.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ SIZE = (120, 36)
 PRESETS = ("stft-small", "stft-crossover")
 ROUNDS = 7
 SOME, ALL = signal.SIGUSR1, signal.SIGUSR2
-"""Signals that release some rounds, or all remaining rounds."""
+"""Signals that release some rounds, or all remaining ones."""
 SETTLED_S = 0.3
 
 
@@ -44,7 +44,7 @@ class Step:
     see: tuple[str, ...] = ()
     seconds: float = 2.0
     rounds: int = 0
-    """The signal that releases rounds: SOME or ALL; 0 for none."""
+    """The signal that the film sends: SOME, ALL, or 0 for none."""
 
 
 FILMS: dict[str, tuple[Step, ...]] = {
@@ -90,7 +90,7 @@ Line = list[tuple[str, Char]]
 
 
 def lines_of(screen: pyte.Screen) -> list[Line]:
-    """Return the terminal's lines. Each line is a list of pieces of uniform style."""
+    """Return the terminal's lines, each as a list of pieces in the same style."""
     out = []
     for y in range(screen.lines):
         cells = [screen.buffer[y][x] for x in range(screen.columns)]
@@ -102,7 +102,7 @@ def lines_of(screen: pyte.Screen) -> list[Line]:
 def film(
     name: str, rest: Callable[[Terminal, int], None] = lambda terminal, step: settle(terminal)
 ) -> list[tuple[Step, list[Line]]]:
-    """Play the film in a terminal; return the screen after each step. rest: waits until the picture of a
+    """Play the film in a terminal. Returns the screen after each step. rest: waits until the picture of a
     step is complete.
     """
     out = []
@@ -123,7 +123,7 @@ def film(
 
 
 def settle(terminal: Terminal) -> None:
-    """Wait until no more output arrives, to avoid partial pictures."""
+    """Wait until no more output arrives. Otherwise a picture could be incomplete."""
     while True:
         before = len(terminal.sent)
         try:
@@ -178,9 +178,7 @@ def svg(title: str, shown: Sequence[Line]) -> str:
 
 
 class FilmRunner(RecordedRunner):
-    """Plays the recorded runs, as many rounds as the film's signals allow, at a pace that viewers can
-    follow.
-    """
+    """Plays the recorded runs at a pace that viewers can follow. The film's signals release the rounds."""
 
     async def start(self) -> None:
         self._left, self._more = 0, asyncio.Event()
@@ -214,7 +212,7 @@ def lab() -> int:
     from tuilab.tui.app import run
     from tuilab.tui.options import Options
 
-    # Paint every report. Axes only grow, so skipping reports could change their final size.
+    # Paint every report: axes only grow, so skipping reports could change their final size.
     Pacing.wait = lambda self, elapsed_s, rounds: 0.0  # type: ignore[method-assign]
     machine = next(e for e in events_of("run") if isinstance(e, RunStarted)).machine
     with tempfile.TemporaryDirectory() as folder:
@@ -235,9 +233,7 @@ def lab() -> int:
 
 
 def watched_program() -> int:
-    """Show the screen of `tuilab watch` in this terminal. The signals release the watched program's
-    events.
-    """
+    """Show the screen of `tuilab watch` in this terminal. Signals release the watched program's events."""
     from tests.tui import watched
     from tuilab.lab.watch import Watching
     from tuilab.tui.app import run

@@ -1,6 +1,4 @@
-"""The lab as a user starts it, with `python -m tuilab`, in its own terminal: keys, mouse, remaining
-processes.
-"""
+"""The lab as a user starts it (`python -m tuilab`), in a terminal: keys, mouse, remaining processes."""
 
 import json
 import os
@@ -19,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "tuilab")
 READY_S = 90.0
 
-# Prefixes of log lines from TensorFlow, XLA and their libraries.
+# Matches log lines of TensorFlow, XLA and their libraries.
 LIBRARY_LOG = re.compile(
     rb"[0-9]: [IWEF] (tensorflow|external)/|[IWEF][0-9]{4} [0-9:]{8}|cpu_feature_guard|WARNING:tensorflow|"
     rb"oneDNN custom operations|All log messages before absl"
@@ -30,8 +28,8 @@ COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0
 
 
 def environment(home: Path, term: str = "xterm-256color", **more: str) -> dict[str, str]:
-    """Return the environment variables of a new account in a UTF-8 terminal of the kind `term`. COLORTERM is
-    set only if given.
+    """Return the environment variables of a new user account in a UTF-8 terminal of the kind `term`, without
+    COLORTERM.
     """
     kept = {k: v for k, v in os.environ.items() if k not in ("COLORTERM", "NO_COLOR", "TUILAB_ASCII", "TMUX")}
     own = {"TUILAB_DATA": knowing(home), "XDG_CONFIG_HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": term}
@@ -46,7 +44,6 @@ def opened(
     env: Mapping[str, str] | None = None,
     command: tuple[str, ...] = COMMAND,
 ) -> Iterator[Terminal]:
-    """Run a lab in a terminal, and close it at the end."""
     terminal = Terminal([*command, *words], env or environment(home), size, cwd=str(home))
     try:
         yield terminal
@@ -66,7 +63,7 @@ def scripted(
     given: Mapping[str, object] | None = None,
     **more: str,
 ) -> Iterator[Terminal]:
-    """Run a lab in a terminal of the kind `term`, with a worker that needs no TensorFlow."""
+    """Run a lab in a terminal of the kind `term`, with a worker that does not need TensorFlow."""
     command = (*SCRIPTED, json.dumps(given or {}))
     with opened(home, size, env=environment(home, term, **more), command=command) as terminal:
         yield terminal
@@ -95,7 +92,7 @@ def left_of(groups: set[int]) -> list[str]:
 
 
 def leave(terminal: Terminal, key: str = "q") -> None:
-    """Press the key that leaves the lab. Asserts that the lab exits normally and leaves no worker behind."""
+    """Press the key that leaves the lab. Asserts that the lab exits normally and that no worker remains."""
     groups = {os.getpgid(p.pid) for p in family(terminal.process.pid)}
     assert groups, "there is no worker"
     terminal.press(key)

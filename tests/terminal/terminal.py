@@ -1,4 +1,4 @@
-"""The real program in a pseudo-terminal: its screen, the bytes that it sends, its exit code."""
+"""A program in a pseudo-terminal: its screen, its output, its exit code."""
 
 import contextlib
 import fcntl
@@ -18,18 +18,17 @@ import pyte
 PATIENCE_S = 60.0
 CHUNK = 65_536
 WHERE, HERE = re.compile(rb"\x1b\[(\d+);(\d+)H\x1b\[6n"), "\x1b[{};{}R"
-"""A program's request for the cursor position, and the terminal's answer."""
+"""A program's request for the cursor's position, and the format of the terminal's reply."""
 LONGEST_WHERE = 16
 COLOUR, BEGUN = re.compile(rb"\x1b\[[0-9;:]*m"), re.compile(rb"\x1b[^a-zA-Z]*$")
-"""Match a sequence that sets the style of text (most of the output), and an incomplete sequence."""
+"""Match a sequence that sets the style of text, and an incomplete sequence."""
 
 
 class Terminal:
-    """A terminal in which a program runs.
+    """A terminal in which a program runs. All output of the program is read and kept.
 
-    The program's output is read continuously and kept. controlling: True if this is the program's
-    controlling terminal, so that closing it sends HUP. answers: True to reply to requests for the cursor
-    position, as a real terminal does.
+    controlling: the terminal is the program's controlling terminal, so closing it sends HUP. answers: reply
+    to requests for the cursor's position, as a real terminal does.
     """
 
     def __init__(
@@ -57,8 +56,7 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            # Once loaded, GNU readline sets these variables to the size of the terminal that started the
-            # tests.
+            # GNU readline, once loaded, sets these variables to the size of the test runner's terminal.
             env={name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")},
             cwd=cwd,
             start_new_session=True,
@@ -80,7 +78,7 @@ class Terminal:
             if not data:
                 return
             with self._lock:
-                # A request may arrive in two pieces.
+                # a request may arrive in two pieces
                 before = len(self.sent)
                 self.sent += data
                 asked = [
@@ -118,9 +116,9 @@ class Terminal:
         return re.sub(r"\x1b\[[0-?]*[a-zA-Z]", "", after)
 
     def shows(self, *words: str) -> bool:
-        """Return True if all words are on the screen, or in a message over it."""
+        """Return True if all words are on the screen, or in a message that covers the screen."""
         text = self.text
-        # A message appears at the right, after a bar, with its text wrapped.
+        # A message is on the right, after a bar, and its text is wrapped.
         parts = [line.rpartition("▌")[2].strip(" │─╯╮") for line in text.splitlines() if "▌" in line]
         message = " ".join(parts)
         return all(word in text or word in message for word in words)
@@ -137,8 +135,8 @@ class Terminal:
         return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
 
     def compares(self) -> float:
-        """Wait until the Compare view shows a comparison. On a busy host, the arm with the smallest median
-        need not be the fastest.
+        """Wait until the Compare view shows a comparison. The arm with the smallest median need not be the
+        fastest one.
         """
         return self.until(
             lambda: self.shows("fastest") or self.shows("smallest median"), what="a comparison on the screen"
@@ -151,7 +149,7 @@ class Terminal:
             os.write(self._master, keys.encode())
 
     def resize(self, columns: int, lines: int) -> None:
-        """Change the terminal's size, for which the kernel sends WINCH."""
+        """Change the terminal's size. The kernel then sends WINCH."""
         self._size = (columns, lines)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
@@ -167,9 +165,7 @@ class Terminal:
             os.kill(self.process.pid, number)
 
     def ended(self, seconds: float = PATIENCE_S) -> int:
-        """Wait until the program has ended; return its exit code, negative for a signal. Raises
-        TimeoutError.
-        """
+        """Wait for the program's end. Returns the exit code, negative for a signal. Raises TimeoutError."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -183,8 +179,8 @@ class Terminal:
 
 
 def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:
-    """Return the cell, counted from (0, 0), at which these words begin. below: search only below the line
-    that contains this text.
+    """Return the cell, counted from (0, 0), where these words begin. below: search only below the line with
+    this text.
     """
     lines = terminal.text.split("\n")
     first = next((y for y, line in enumerate(lines) if below in line), 0)
@@ -212,5 +208,5 @@ def drag(terminal: Terminal, x: int, y: int, to: int) -> None:
 
 
 def _take() -> None:
-    """Make the child's standard input its controlling terminal. Runs in the child."""
+    """Make standard input the controlling terminal. Runs in the child process."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -1,6 +1,4 @@
-"""If the connection drops, the run continues. A lab that starts later shows the progress, and finally the
-whole run.
-"""
+"""After a dropped connection, a run continues. The next lab shows its progress and finally the whole run."""
 
 import contextlib
 import signal
@@ -20,8 +18,8 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""The file with the worker's number of rounds. Its name contains the word by which a lab recognizes workers
-among the arguments of all processes.
+"""The file in which the worker notes its rounds. Its name contains the word by which a lab recognizes a
+worker's command line.
 """
 
 

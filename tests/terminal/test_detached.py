@@ -1,4 +1,4 @@
-"""The lab in tmux, detached and attached again while it is measuring."""
+"""A lab in tmux that is detached and attached again during a measurement."""
 
 import shlex
 import subprocess

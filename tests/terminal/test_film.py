@@ -1,4 +1,4 @@
-"""The films in tests/pictures match the lab. `python -m tests.terminal.film` renews them."""
+"""The films in tests/pictures show the present lab. `python -m tests.terminal.film` renews them."""
 
 import json
 import re
@@ -30,9 +30,7 @@ def played(name: str) -> list[str]:
 
 
 def words(shown: str) -> list[str]:
-    """Return the lines without scrollbars and sample distributions, because these are drawn in eighths of a
-    cell.
-    """
+    """Return the lines without scroll bars and distributions, which are drawn in eighths of a cell."""
     return [re.sub("[▁-█]", " ", line).rstrip() for line in shown.split("\n")]
 
 

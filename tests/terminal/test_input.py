@@ -1,6 +1,4 @@
-"""The lab survives a terminal that sends more input than a person can type, and reports the input that it
-dropped.
-"""
+"""The lab survives more input than a person can type, and reports how much it has dropped."""
 
 import os
 
@@ -20,7 +18,7 @@ def send(terminal: Terminal, data: bytes) -> None:
 def test_a_flood_of_sequences_is_dropped_and_reported(tmp_path):
     with scripted(tmp_path) as terminal:
         terminal.see("ready")
-        send(terminal, b"\x1b[38;5;196m\x1b]8;;x\x1b\\" * 40_000)  # more than a person types
+        send(terminal, b"\x1b[38;5;196m\x1b]8;;x\x1b\\" * 40_000)  # more input than a person types
         terminal.see("ready")
         send(terminal, b"\x1b[B\x1b[A" * 140_000)
         terminal.see("bytes were dropped")
@@ -37,7 +35,7 @@ def test_a_long_paste_keeps_its_beginning_and_the_keys_after_it(tmp_path):
         terminal.see("first/xxx", "its last 30,004 bytes were dropped")
         terminal.press("!")
         terminal.see("xxkept!")
-        send(terminal, b"\x1b[200~" + b"z" * 10)  # the start of a paste that never ends
+        send(terminal, b"\x1b[200~" + b"z" * 10)  # a paste without an end marker
         terminal.see("xxkept!zzz")
         terminal.press("?")
         terminal.see("zzz?")

@@ -1,6 +1,4 @@
-"""The lab in different terminals: with 256 colors, without color, with ASCII only, too small, and
-resized.
-"""
+"""The lab in different terminals: 256 colors, no colors, ASCII only, too small, resized."""
 
 import re
 from pathlib import Path

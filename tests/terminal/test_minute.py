@@ -1,6 +1,4 @@
-"""A short demonstration in a real terminal: with keys and a real worker, and with the mouse and a scripted
-worker.
-"""
+"""The first minute with the lab: by keys with a real worker, and by mouse with a scripted worker."""
 
 import contextlib
 import re
@@ -16,7 +14,9 @@ SMALL, LARGE = (80, 24), (160, 50)
 ESCAPE, RIGHT, ENTER = "\x1b", "\x1b[C", "\r"
 DONE = re.compile(r"done, ")
 AGAIN = re.compile(r"● (warming up|compiling|round [\d,]+|done, )")
-"""Matches the first line during and after a run, because a small run may end between two checks."""
+"""Matches the first line of the screen during and after a run, because a small run may end between two
+checks.
+"""
 SAMPLED = re.compile(r"• CPU eager [^\n]*?[\d.]+ (µs|ms)")
 
 pytestmark = [pytest.mark.terminal, pytest.mark.timeout(240)]
@@ -43,7 +43,9 @@ def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED)
 
 
 def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[], object]) -> None:
-    """Repeat an action until it takes effect. Other events may move the focus or the target of a click."""
+    """Repeat an action until it takes effect, because other events may move the focus or the target of a
+    click.
+    """
     for _ in range(3):
         act()
         with contextlib.suppress(TimeoutError):
@@ -53,7 +55,7 @@ def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[]
 
 
 def closed(terminal: Terminal, words: str) -> None:
-    """Press Escape alone, and wait until the page that it closes has disappeared."""
+    """Press only Escape, and wait until the closed page has disappeared."""
     terminal.press(ESCAPE)
     terminal.until(lambda: not terminal.shows(words), 30, f"{words} gone")
 
@@ -72,7 +74,7 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         if size[0] < 100:
             terminal.press("p")
             terminal.see("001 Poor performance")
-        terminal.press(ENTER)  # open the first preset, with the quick budget
+        terminal.press(ENTER)  # opens the first preset, with the quick budget
         measured(terminal, "256")
         terminal.press("i")
         terminal.see("▸samples")
@@ -81,7 +83,7 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         assert terminal.shows("faint: earlier runs")
 
         terminal.press("c")
-        # Do not wait for an arm's name, because the fastest arm depends on the machine.
+        # the fastest arm depends on the machine, so do not wait for its name
         terminal.see("caveats")
         terminal.press("]]")
         terminal.see("dispatch", "compute", "= ")
@@ -97,7 +99,7 @@ def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> N
         terminal.press("u")
         measured(terminal, "256", DONE)
         terminal.press("s")
-        # An earlier stop would cancel the request before a run has started.
+        # before a run has started, the key would cancel the request
         terminal.see("size 1 of")
         terminal.press("x")
         terminal.see("stopped after")

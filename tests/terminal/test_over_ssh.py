@@ -1,4 +1,4 @@
-"""The lab as people use it remotely: over real ssh, inside tmux, with a real worker."""
+"""Remote use: the lab over real ssh, in tmux, with a real worker."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.terminal, pytest.mark.real_worker, pytest.mark.timeout
 
 @pytest.fixture
 def tmux(tmp_path: Path):
-    """Return the command for a separate tmux server, which the fixture stops afterwards."""
+    """Yield the command of a tmux server for the test. The server is stopped at the end."""
     program = shutil.which("tmux")
     if program is None:
         pytest.skip("tmux is not installed")
@@ -30,7 +30,7 @@ def tmux(tmp_path: Path):
 
 
 def labs(home: Path) -> list[psutil.Process]:
-    """Return every process with that data folder: the lab itself and its worker."""
+    """Return the processes that use this data folder: the lab and its worker."""
     found = []
     for process in psutil.process_iter():
         try:

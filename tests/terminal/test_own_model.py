@@ -1,4 +1,4 @@
-"""A model file is opened and measured in a real terminal, with keys only."""
+"""A model file is opened and measured in a terminal, by keys."""
 
 import subprocess
 import sys

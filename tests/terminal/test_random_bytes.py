@@ -1,7 +1,7 @@
-"""Random bytes on the lab's terminal during a run: the lab survives, and the run ends with all its rounds.
+"""Random bytes arrive on the lab's terminal during a run. The lab survives, and the run has all its rounds.
 
-Short by default; `--long` sends two thousand inputs, and as many random mouse reports. The inputs exclude
-keys and clicks that end the lab or the run.
+The test is short by default; `--long` sends two thousand inputs and two thousand mouse reports. No input ends
+the lab or the run.
 """
 
 import random
@@ -24,20 +24,20 @@ PIECES = [
 
 
 def strings(rng: random.Random, count: int):
-    """Yield broken sequences and random bytes that are neither letters nor control keys."""
+    """Yield incomplete sequences and random bytes, without letters and control keys."""
     harmless = bytes([*range(0x80, 0x100), *b"123456789;:~$#%&"])
     for _ in range(count):
         pieces = [
             rng.choice(PIECES) if rng.random() < 0.6 else bytes(rng.choices(harmless, k=rng.randint(1, 40)))
             for _ in range(rng.randint(1, 6))
         ]
-        # Ends an open sequence, which would otherwise swallow the next input or become a key.
+        # end an open sequence, which would otherwise swallow the next input or become a key
         yield b"".join(pieces) + b"\x1b\\"
 
 
 def mouse(rng: random.Random, count: int):
-    """Yield mouse reports, fifty at a time: moves and wheel turns anywhere, presses and drags over the plot,
-    invalid reports.
+    """Yield mouse reports in groups of fifty: moves and wheel turns anywhere, presses and drags over the
+    plot, invalid reports.
     """
     for _ in range(count):
         reports = []
@@ -85,7 +85,7 @@ def test_random_input_leaves_the_lab_and_the_run_intact(tmp_path, request, storm
         for data_sent in storm(rng, count):
             send(terminal, data_sent)
             sent += len(data_sent)
-            # give the lab some time to measure between inputs
+            # let the lab measure between two inputs
             begun = measured.stat().st_size
             terminal.until(lambda begun=begun: measured.stat().st_size > begun or begun == rounds, 60)
             assert terminal.process.poll() is None, terminal.last_words

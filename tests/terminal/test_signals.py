@@ -1,4 +1,4 @@
-"""Signals that the kernel sends together with a hangup, and signals with which a shell continues a job."""
+"""Signals that the kernel sends with a hangup, and signals by which a shell continues a job."""
 
 import signal
 from pathlib import Path
@@ -12,8 +12,8 @@ pytestmark = pytest.mark.terminal
 
 @pytest.mark.parametrize("ends", ["key", "line"])
 def test_a_continue_signal_without_a_stop_changes_nothing(tmp_path: Path, ends: str) -> None:
-    """If the signal started a second thread that reads keys, this thread would outlive the lab, and would
-    read in a loop from a terminal that no longer exists.
+    """A second thread that reads keys would outlive the lab, and would read forever from a terminal that is
+    gone.
     """
     with scripted(tmp_path) as terminal:
         terminal.see("ready")

@@ -1,4 +1,4 @@
-"""A user's program is watched in a real terminal: its screen, its keys and its exit code."""
+"""Watching a user's program in a real terminal: screen, keys, exit code."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ while time.monotonic() < end:
 
 @contextmanager
 def watching(folder: Path, text: str, size: tuple[int, int] = (120, 40)) -> Iterator[Terminal]:
-    """Run a program in the lab in a terminal. Its temporary files go to `folder`."""
+    """Watch a program in a terminal. Its temporary files are in `folder`."""
     (folder / "train.py").write_text(text)
     env = environment(folder, TMPDIR=str(folder), TF_CPP_MIN_LOG_LEVEL="3")
     command = (sys.executable, "-m", "tuilab", "watch", "--", sys.executable, "train.py")
@@ -76,9 +76,7 @@ def test_a_watched_program_takes_input_and_is_stopped(tmp_path: Path) -> None:
 
 
 def test_a_program_continues_in_the_terminal_after_leaving_the_lab(tmp_path: Path) -> None:
-    """The program reads the terminal's input, and Ctrl-C works as usual. The page of findings is printed
-    when the program ends.
-    """
+    """The program reads the terminal's input, Ctrl-C works as usual, and the page is printed at the end."""
     with watching(tmp_path, ASKS) as terminal:
         terminal.see("name?")
         terminal.press("q")
@@ -95,9 +93,7 @@ def test_a_program_continues_in_the_terminal_after_leaving_the_lab(tmp_path: Pat
 
 
 def test_a_program_opened_in_the_lab_keeps_the_terminal_after_it(tmp_path: Path) -> None:
-    """The program reads the terminal's input, and Ctrl-C works as usual. The page of findings is printed
-    when the program ends.
-    """
+    """The program reads the terminal's input, Ctrl-C works as usual, and the page is printed at the end."""
     (tmp_path / "train.py").write_text(ASKS)
     with scripted(tmp_path, size=(80, 24), TMPDIR=str(tmp_path)) as terminal:
         terminal.see("ready")
@@ -133,7 +129,6 @@ def test_a_lab_ended_by_a_signal_leaves_nothing(tmp_path: Path, number: signal.S
 
 @pytest.mark.slow
 def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None:
-    """The first steps appear soon after they happen. The results of a profiler window follow."""
     with watching(tmp_path, TRAINS) as terminal:
         terminal.see("• step")
         terminal.see("compute on CPU", "profiling")
@@ -149,7 +144,7 @@ def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> None:
-    """An unmodified Keras `fit` provides its whole training step. The batch size becomes a slider."""
+    """Captures the training step of an unmodified Keras `fit`. The batch size becomes a slider."""
     text = (PROGRAMS / "good_fit_dataset.py").read_text().replace("epochs=2", "epochs=1000")
     with watching(tmp_path, text, (80, 24)) as terminal:
         terminal.see("Keras step takes")
@@ -164,7 +159,7 @@ def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_fit_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> None:
-    """The step includes its optimizer and uses the program's training batch. The program continues."""
+    """The captured step includes the optimizer and a training batch of the program. The program continues."""
     text = """
 import keras
 import numpy as np

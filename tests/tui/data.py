@@ -1,4 +1,4 @@
-"""Runs with realistic figures from the scripted runner, for the gallery and the widget tests."""
+"""Runs with realistic figures from the scripted runner."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ ARMS = (
 MACHINE = GPU_MACHINE
 SCENARIO = Scenario("stft", defaults(DECLARATION.parameters))
 FIGURES = RunStarted | ArmStatus | Round
-"""The events of a run in progress, except warm-up."""
+"""The events that change the figures of a run."""
 
 
 def events(
@@ -49,7 +49,7 @@ def events(
     scale: float = 1.0,
     seed: str = "",
 ) -> Iterator[Event]:
-    """Yield the events of a whole run. scale: factor by which its arms are slower than in the script."""
+    """Yield the events of a whole run. scale: factor by which the arms are slower than in the script."""
     sweep = Sweep(axes=axes, refine=False) if axes else None
     request = Measure(id=run, scenario=scenario, arms=arms, budget=BUDGET[budget], sweep=sweep, preset=preset)
     return chain.from_iterable(Script(request, machine, rounds, scale=scale, seed=seed).batches())
@@ -69,8 +69,8 @@ def run_state(rounds: int = 60, *, run: str = "r1", scale: float = 1.0, gpu: boo
 
 @cache
 def run_result(*, gpu: bool = True) -> RunResult:
-    """Return the result of a sweep over samples: with a GPU, which gives it a crossover, or with CPU arms
-    only.
+    """Return the result of a sweep over samples. With a GPU, the sweep has a crossover; without one, it has
+    only CPU arms.
     """
     sizes, machine = Axis("samples", tuple(2**n for n in range(8, 25, 2))), MACHINE if gpu else CPU_MACHINE
     run, sweep = (summarise(folded(events(axes=axes, machine=machine))) for axes in ((), (sizes,)))
@@ -85,7 +85,7 @@ def arm_results(*, gpu: bool = True) -> tuple[ArmResult, ...]:
 
 @cache
 def map_result() -> RunResult:
-    """Return the result of a sweep over samples and batch in which one cell was not measured."""
+    """Return the result of a sweep over samples and batch. One cell was not measured."""
     axes = (Axis("samples", tuple(2**n for n in range(8, 21, 2))), Axis("batch", (1, 4, 16, 64)))
     result = summarise(folded(events(axes=axes, arms=(ARMS[1], ARMS[4]))))
     *points, last = result.points
@@ -95,7 +95,7 @@ def map_result() -> RunResult:
 
 
 def placement_rows(count: int) -> list[PlacementRow]:
-    """Return rows as in a large graph: most ops on the requested device, others elsewhere, copies, and
+    """Return placement rows of a large graph: most ops on the requested device, some elsewhere, copies, and
     folded ops.
     """
     row = PlacementRow(
@@ -139,8 +139,8 @@ def log_lines() -> list[Log]:
 
 
 def profile(count: int) -> Profile:
-    """Return a profile with `count` events: loop iterations on the host, each with ops inside, and their
-    kernels on the GPU.
+    """Return a profile with `count` events: loop iterations on the host that contain ops, and kernels on the
+    GPU.
     """
     rng = random.Random(1)
     out, at = [], 0.0
@@ -160,7 +160,7 @@ def profile(count: int) -> Profile:
 
 
 def device_sample(*, gpu: bool = True, cores: int = 96) -> DeviceSample:
-    """Return a sample of a busy host, either with a GPU or with the reason why the host has none."""
+    """Return a sample of a busy host, with a GPU or with the reason why it has none."""
     rng = random.Random(2)
     h200 = GpuSample(
         index=0, name="NVIDIA H200", use=0.37, memory_use=0.11,

@@ -1,4 +1,4 @@
-"""Shows every widget with realistic data, one page each: `python -m tests.tui.gallery [page]`."""
+"""Shows each widget with realistic data on a page: `python -m tests.tui.gallery [page]`."""
 
 import math
 import sys
@@ -54,7 +54,7 @@ SENTENCE = (
 
 
 def sliders() -> Iterable[Widget]:
-    """Return sliders for the STFT's parameters, with marks, a crossover, a bound and notes, and a device
+    """Return the sliders of the STFT's parameters, with marks, a crossover, a limit and notes, and the device
     slider.
     """
     values = {p.name: p.default for p in DECLARATION.parameters}
@@ -62,7 +62,7 @@ def sliders() -> Iterable[Widget]:
     notes = {"samples": "41 kB in, 165 kB out", "frame_length": "39 frames"}
     for p in DECLARATION.parameters:
         if isinstance(p, Boolean):
-            continue  # a switch, not a slider, shows this parameter
+            continue  # a switch shows this parameter
         limits = reach(p, DECLARATION.constraints, values)
         control = Control(p, p.default, limits, marks.get(p.name, ()), notes.get(p.name, ""))
         if p.name == "samples":
@@ -82,7 +82,7 @@ def answers() -> Iterable[Widget]:
 
 
 def device() -> Iterable[Widget]:
-    """Return the device figures of a GPU server that has been running for a while."""
+    """Return the device panel of a busy GPU server, with a history."""
     yield VerticalScroll(panel := DevicePanel())
     samples = []
     for step in range(40):
@@ -118,7 +118,7 @@ def without_eager(arm: str) -> bool:
 PAGES: dict[str, Page] = {
     "sliders": sliders,
     "live": live(73),
-    # six arms that are close together, over a ghost of an earlier run
+    # six arms with similar times, drawn over the ghost of an earlier run
     "close": live(140, shown=without_eager, ghosts=[run_state(110, run="r0", scale=1.08)]),
     "without_gpu": live(12, gpu=False),
     "sweep": plot(sweep_chart(run_result())),
@@ -161,7 +161,7 @@ class Gallery(App[None]):
         await self.show(self.first)
 
     async def show(self, name: str) -> None:
-        """Show the named page instead of the current one, and focus its first focusable widget."""
+        """Show the page `name`, and focus its first focusable widget."""
         box = self.query_one(Vertical)
         box.border_title = name.capitalize()
         await box.remove_children()

@@ -26,7 +26,7 @@ def run_events(
     status: str = "ok",
     **values: int,
 ) -> Iterator[e.Event]:
-    """Yield the events of a run with realistic figures. Without a GPU, its GPU arms are unavailable."""
+    """Yield the events of a run. On a machine without a GPU, its GPU arms are unavailable."""
     scenario = Scenario("stft", {**data.SCENARIO.parameters, **SMALL, **values})
     for event in data.events(
         rounds,
@@ -59,8 +59,8 @@ NEWER = msgspec.structs.replace(data.MACHINE, tensorflow="2.22.0")
 
 
 def some(folder: Path) -> Store:
-    """Add seven runs of two machines to the history. Some runs are tagged, noted, pinned, imported or
-    stopped, and one run is slower than the others.
+    """Add seven runs of two machines to the history: some tagged, noted, pinned, imported or stopped, one
+    slower.
     """
     store = Store.open(folder)
     answer = "CPU graph is fastest: 0.346 ms [0.342 0.349]. GPU graph 0.582 ms, 1.68× slower."

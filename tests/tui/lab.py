@@ -1,4 +1,4 @@
-"""A lab that is the same on every machine: it has a scripted runner, a stopped clock and its own presets."""
+"""A lab that is the same on every machine: scripted runner, stopped clock, own presets."""
 
 import asyncio
 import itertools
@@ -23,8 +23,6 @@ PRESETS = Path(__file__).parent / "presets"
 
 
 class TestLab(LabApp):
-    """The lab, with access to its scripted runner."""
-
     __test__ = False
     runner: ScriptedRunner
 
@@ -38,7 +36,6 @@ def lab(
     rounds: int = 8,
     **options: object,
 ) -> TestLab:
-    """Return an app that has not been started."""
     numbers = itertools.count(1)
     runners: list[ScriptedRunner] = []
 
@@ -65,11 +62,11 @@ def lab(
 async def opened(
     app: TestLab, size: tuple[int, int] = (120, 40), *, messages: bool = False, each: bool = False
 ) -> AsyncIterator[Pilot[int]]:
-    """Run the app on a screen of the given size; yield once the screen is filled and idle.
+    """Run the app on a screen of this size. Yields when the screen is filled and idle.
 
-    messages: show messages in the corner. each: paint every report of a run. Axes only grow, so painting
-    every report makes their final size the same each time. Without `each`, only the first two reports and the
-    last report are painted, as in a fast run.
+    messages: show messages in the corner. each: paint every report of a run; by default, only the first two
+    reports and the last one are painted, as in a fast run. Axes only grow, so painting every report gives
+    them the same final size each time.
     """
     async with app.run_test(size=size, notifications=messages) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
@@ -83,7 +80,7 @@ async def opened(
 
 
 PATIENCE_S = 30.0
-"""Seconds after which the lab counts as hung. A busy machine may delay the lab by several seconds."""
+"""Time after which the lab counts as hung. A busy machine may delay the lab by several seconds."""
 
 
 async def until(pilot: Pilot[int], true: Callable[[], object]) -> None:

@@ -1,4 +1,4 @@
-"""Turns a screen into text: first its characters, then the colors of each line."""
+"""Turns a screen into text: the characters and colors of each line."""
 
 from collections.abc import Iterable
 
@@ -9,14 +9,14 @@ from textual.app import App
 
 
 def lines(app: App[object]) -> list[list[Segment]]:
-    # Textual does the same before it draws, because the screen below a translucent page may need a redraw.
+    # Textual also does this before it draws, because the screen below a translucent page may need a redraw.
     visible_screen_stack.set(app._background_screens)
     return [list(strip) for strip in app.screen._compositor.render_strips()]
 
 
 def picture(app: App[object]) -> str:
-    """Return every line, then the styles of each line as runs (`a12b3`: 12 cells in style a, 3 in b), then
-    the meaning of the styles.
+    """Return every line of the screen with its styles (`a12b3`: 12 cells in style a, 3 in b), and then what
+    each style is.
     """
     names: dict[str, str] = {}
     out = []
@@ -50,6 +50,6 @@ def describe(style: Style | None) -> str:
 
 
 def name(index: int) -> str:
-    """Return the nth name: `a` … `z`, `aa` …"""
+    """Return the name with this index: `a` … `z`, `aa` …"""
     letters = "abcdefghijklmnopqrstuvwxyz"
     return letters[index] if index < 26 else letters[index // 26 - 1] + letters[index % 26]

@@ -1,5 +1,5 @@
-"""Speeds up Textual for tests: each process parses the style sheets only once, and a wait ends as soon as
-nothing is pending.
+"""Speeds up Textual in tests: a process parses the style sheets only once, and a wait ends when nothing is
+pending.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from textual.css.stylesheet import Stylesheet
 
 
 class Kept(dict[object, object]):
-    """The parsed style sheets for one set of variables. `clear` does nothing, so that apps with other
-    variables cannot remove them.
+    """The parsed style sheets for one set of variables. `clear` does nothing, because all apps share these
+    sheets.
     """
 
     def clear(self) -> None:
@@ -25,13 +25,13 @@ parse = Stylesheet.parse
 
 
 def parsed_once(sheet: Stylesheet) -> None:
-    """Cache the parsed rules, because an app spends most of its startup on rules that all apps share."""
+    """Cache the parsed rules. Most of an app's startup is spent on rules that all apps share."""
     sheet._parse_cache = RULES.setdefault(frozenset(sheet._variables.items()), Kept())  # type: ignore[assignment]
     parse(sheet)
 
 
 async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
-    """Replace Textual's wait for an idle processor, which takes at least 20 ms, and up to a second on a busy
+    """Replace Textual's wait for an idle processor, which takes 20 ms or more, and up to a second on a busy
     machine.
     """
     try:
@@ -41,15 +41,13 @@ async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
 
 
 async def handled(app: App[object]) -> bool:
-    """Wait until every message is handled and its changes are painted. Return True if this took less than
-    half a second.
-    """
+    """Wait until every message is handled and all changes are painted. Returns False after half a second."""
     loop = asyncio.get_running_loop()
     for _ in range(250):
         for _ in range(100):
             await asyncio.sleep(0)
             if not loop._ready:  # type: ignore[attr-defined]
-                break  # the event loop has nothing left to do
+                break  # nothing is left to do
         if settled(app):
             return True
         await asyncio.sleep(0.002)

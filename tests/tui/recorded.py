@@ -1,9 +1,8 @@
-"""The lab with real runs, recorded by `tuilab history save`, for the pictures in the README.
+"""The lab with recorded real runs, for the pictures in the README.
 
-`python -m tests.tui.recorded` draws them to tests/pictures. The recordings are in tests/recordings: a run of
-stft-small, a sweep of stft-crossover, the output of `tuilab profile stft-small --mode xla --json`, and a
-sample of the devices, all from one host; and the page, the steps and the output of a watched `fit` with
-Python in its map.
+`python -m tests.tui.recorded` draws the pictures to tests/pictures. The recordings in tests/recordings are
+from one host: a run of stft-small, a sweep of stft-crossover, the output of `tuilab profile stft-small --mode
+xla --json`, a sample of the devices, and a watched `fit` with Python in its map.
 """
 
 import asyncio
@@ -28,13 +27,13 @@ from tuilab.model.telemetry import DeviceSample
 from tuilab.tui.themes import DARK, LIGHT
 
 TOGETHER = 8
-"""Number of rounds that arrive at once. The screen is painted after each such batch."""
+"""Number of rounds that arrive between two paints."""
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS, PICTURES = ROOT / "tests" / "recordings", ROOT / "tests" / "pictures"
 USUAL, TALL = (120, 40), (120, 56)
 
-# Each row: name of the picture, keys pressed since the previous picture, and size.
+# Each row: name of the picture, keys pressed since the previous picture, size of the screen.
 VIEWS: tuple[tuple[str, tuple[str, ...], tuple[int, int]], ...] = (
     ("live", ("r",), USUAL),
     ("compare", ("c",), USUAL),
@@ -52,8 +51,6 @@ def events_of(name: str) -> list[Event]:
 
 
 class RecordedRunner(ScriptedRunner):
-    """Answers every run with the recorded run, and every sweep with the recorded sweep."""
-
     def _batches(self, request: Measure) -> Iterator[list[Event]]:
         events = [
             msgspec.structs.replace(e, run=request.id) for e in events_of("sweep" if request.sweep else "run")
@@ -72,7 +69,7 @@ class RecordedRunner(ScriptedRunner):
 
 
 def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> TestLab:
-    """Return a lab that shows the recorded machine, with the recorded activity of its devices."""
+    """Return a lab that shows the recorded machine, runs and device activity."""
     from tuilab.telemetry.sampler import Telemetry
 
     started = next(e for e in events_of("run") if isinstance(e, RunStarted))
@@ -88,9 +85,7 @@ def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> Test
 
 
 async def draw(app: TestLab) -> dict[str, str]:
-    """Return each main view as SVG, by name. The first view is also drawn in the light theme, as
-    `live-light`.
-    """
+    """Return each main view as SVG, by name, and the first view also in the light theme, as `live-light`."""
     out = {}
     async with opened(app, USUAL, each=True) as pilot:
         for name, keys, size in VIEWS:
@@ -124,10 +119,7 @@ async def draw_program(home: Path) -> str:
 
 
 async def draw_emulated(home: Path) -> dict[str, str]:
-    """Draw a sweep that was recorded with an emulated GPU; return its SVG pictures by name.
-
-    The picture states that the GPU is emulated.
-    """
+    """Draw a sweep that was recorded with an emulated GPU. The picture says so."""
     from tests.emulated_gpu.recorded import PACED
     from tests.emulated_gpu.test_pictures import beside_a_gpu
 
@@ -149,7 +141,7 @@ def words_of(svg: str) -> list[str]:
 def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
-        os.environ["XDG_STATE_HOME"] = home  # separate from the user's recently opened files
+        os.environ["XDG_STATE_HOME"] = home  # do not use the user's recently opened files
         for name, svg in asyncio.run(draw_all(Path(home), setattr)).items():
             (PICTURES / f"{name}.svg").write_text(svg, encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""A runner without a process that plays the same synthetic events each time."""
+"""A runner without a process. It plays the same synthetic events each time."""
 
 import asyncio
 import itertools
@@ -79,9 +79,8 @@ SLOPE = (1.35e-8, 5.6e-10)
 
 
 def cost(arm: Arm, samples: int) -> float:
-    """Return an arm's seconds per call.
-
-    A CPU starts faster, a GPU is faster per sample, and copies take additional time.
+    """Return an arm's seconds per call. A CPU starts faster, a GPU is faster per sample, and copies take
+    extra time.
     """
     gpu = family(arm.device) == "GPU"
     copies = 7e-5 + 2.6e-9 * samples if gpu and arm.input == "copied" else 0.0
@@ -89,7 +88,7 @@ def cost(arm: Arm, samples: int) -> float:
 
 
 class Script:
-    """The events of a run in batches, each of which a real worker would send in one write."""
+    """The events of a run, in batches. A real worker sends each batch in a single write."""
 
     def __init__(
         self,
@@ -101,9 +100,8 @@ class Script:
         seed: str = "",
         failing: Collection[str] = (),
     ) -> None:
-        """scale: factor by which the arms are slower.
-
-        seed: selects other samples for the same scenario. failing: the modes whose arms raise an error.
+        """scale: factor by which the arms are slower. seed: selects other samples for the same scenario.
+        failing: modes whose arms raise an error.
         """
         self._request, self._machine, self._count, self._scale = request, machine, rounds, scale
         self._rng = random.Random(repr(sorted(request.scenario.parameters.items())) + seed)
@@ -188,7 +186,7 @@ class Script:
 
 
 def phases(arm: Arm, total: float) -> dict[str, float]:
-    """Return the time of a call, divided into typical parts."""
+    """Divide the time of a call into typical parts."""
     dispatch = {"eager": 0.81, "graph": 0.22, "xla": 0.18}[arm.mode] * total
     if arm.input == "copied":
         rest = total - dispatch
@@ -212,7 +210,7 @@ def nodes(arm: Arm) -> Iterator[Node]:
 
 
 def _profile() -> Profile:
-    """Return two calls of an STFT on the CPU: dispatch from one thread, kernels on another."""
+    """Return a profile of two calls of an STFT on the CPU: dispatch in one thread, kernels in another."""
     spans = []
     for call in range(2):
         at = call * 5.2e-4
@@ -249,9 +247,9 @@ FORECAST = ScenarioExplanation(
 
 
 class ScriptedRunner:
-    """Plays scripts at the pace of the event loop.
+    """Plays scripts as fast as the event loop allows.
 
-    hold: number of rounds after which a run pauses until it is cancelled or released. warm: become ready
+    hold: number of rounds after which a run pauses until the test cancels or releases it. warm: become ready
     without a request.
     """
 
@@ -273,7 +271,7 @@ class ScriptedRunner:
         self.closed = False
         self.declares: dict[str, Declaration] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
-        """Arguments whose shapes the user must give before a run, by function."""
+        """By function: the arguments whose shapes the user must give."""
         self.suggested: tuple[str, ...] = ()
         self.failing: tuple[str, ...] = ()
         self.holding = False

@@ -1,6 +1,4 @@
-"""The answer can be expanded to its full text. The first screen asks a question. Arms that did not run share
-one row.
-"""
+"""Answers: the full text, the question on the first screen, and arms that did not run."""
 
 import re
 
@@ -221,7 +219,6 @@ def test_a_shortened_answer_ends_with_a_whole_sentence_if_one_fits():
 
 
 async def test_an_answer_that_a_tag_cuts_ends_with_a_sentence_and_offers_the_rest(tmp_path):
-    """At some widths, the whole answer would fit on three lines without the tag."""
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r")

@@ -1,4 +1,4 @@
-"""In the demo, the user guesses whether a claim holds, and then sees the result."""
+"""The demo: the user guesses whether a claim holds, and then sees the result."""
 
 import msgspec
 import pytest
@@ -55,7 +55,7 @@ def test_the_shipped_tour_opens_with_a_large_effect_and_asks_only_decidable_ques
 
 
 def test_a_refutation_gives_no_reason_for_the_opposite():
-    """A finding explains why an arm is slow, not why a claim about another arm does not hold."""
+    """A finding explains why an arm is slow, but not why a claim is refuted."""
     result = run_result()
     refuted = msgspec.structs.replace(result, claims=(Verdict("c", "refuted", result.arms[0].label),))
     confirmed = msgspec.structs.replace(result, claims=(Verdict("c", "confirmed", result.arms[0].label),))
@@ -68,7 +68,7 @@ def test_a_refutation_gives_no_reason_for_the_opposite():
 
 
 def test_the_reason_is_of_an_arm_that_the_verdict_compared():
-    """The name of another arm also begins with `GPU graph`, but the verdict does not refer to that arm."""
+    """The name of another arm also begins with `GPU graph`, but the verdict is not about that arm."""
     result = run_result()
     [one, other] = [
         msgspec.structs.replace(result.arms[0], id=i, label=n)
@@ -216,7 +216,7 @@ async def test_the_keys_of_the_tour_guess_and_show_and_move_and_leave(tmp_path):
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_lab_opened_with_the_demo_takes_the_guess(tmp_path, size):
-    """On a narrow screen, the new preset's sliders used to take the focus back."""
+    """On a narrow screen, the sliders of the new preset used to take the focus from the demo."""
     app = lab(tmp_path, demo=True, presets=())
     async with opened(app, size) as pilot:
         await press(pilot, app, "1")

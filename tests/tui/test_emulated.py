@@ -1,4 +1,4 @@
-"""On an emulated GPU, every screen line that calls a claim confirmed or refuted contains the word
+"""With an emulated GPU, each line of the screen that calls a claim confirmed or refuted contains the word
 EMULATED.
 """
 
@@ -36,7 +36,7 @@ async def test_every_verdict_line_contains_the_word(tmp_path: Path, size):
                 await rest(pilot, app)
             shown = text(app)
             seen += bool(WORDS.search(shown))
-            # the summary of a fact-check only counts verdicts
+            # the summary line of a fact check only counts verdicts
             assert not [line for line in bare(shown) if "measured:" not in line], (keys, bare(shown))
             if keys.endswith("p"):
                 assert f"▸✓ {EMULATED} 1 Small" in shown

@@ -1,5 +1,5 @@
-"""The lab measures a document's claims. Verdicts arrive one by one, and the user can stop, continue and save
-the fact check.
+"""A fact check on the screen: verdicts arrive one after another; the user can stop, continue and export
+it.
 """
 
 import asyncio
@@ -103,7 +103,6 @@ async def test_a_measurement_ending_as_the_page_closes_is_not_an_error(tmp_path,
         cancel, page = app.runner.cancel, app.screen
 
         async def later(run):
-            """Cancel the run only after the page has been removed."""
             while page.query("#statements"):
                 await asyncio.sleep(0)
             await cancel(run)

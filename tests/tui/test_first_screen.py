@@ -1,6 +1,4 @@
-"""The first screen answers five questions: what was measured, where, with what result, how certainly, and
-what to do next.
-"""
+"""The first screen shows what was measured, where, the result, its precision, and what to do next."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The history page with a real store: searching, comparing, changing, exporting, and failures."""
+"""The history page with a real store: search, compare, change, export, failures."""
 
 import asyncio
 import re
@@ -269,7 +269,7 @@ async def test_compared_runs_list_their_differences(tmp_path):
         assert "host is gpu-07 versus laptop" in shown and "pci bus id: 0000:1b:00.0 versus no GPU" in shown
         assert "samples is 256 versus 65536" in shown
         assert "–" in next(line for line in shown.splitlines() if "GPU eager" in line)
-        # Covers the slower run, the baseline, and a run with another TensorFlow version.
+        # mark the slower run, the baseline, and a run with another TensorFlow version
         await press(pilot, app, "escape home down space end up space space c")
         assert isinstance(app.screen, RunsCompared)
         shown = text(app)
@@ -487,7 +487,7 @@ def test_any_input_gives_clean_tags(line):
 
 
 class Pages:
-    """A fake history with `total` runs that records which of its pages are read."""
+    """A fake history with `total` runs. Records which pages of the list are read."""
 
     def __init__(self, total):
         self.total, self.read = total, []

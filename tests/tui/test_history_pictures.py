@@ -1,4 +1,4 @@
-"""The history page at two sizes, and in ASCII. `--snapshot-update` renews the pictures."""
+"""Pictures of the history page, at two sizes and in ASCII. `--snapshot-update` renews them."""
 
 import pytest
 

@@ -1,6 +1,4 @@
-"""Other hosts in the lab: their positions on the device slider, their workers' messages, and the page that
-adds a host.
-"""
+"""Other hosts in the lab: the device slider, messages of their workers, and the page that adds a host."""
 
 import re
 import sys
@@ -130,7 +128,7 @@ def test_a_name_that_ssh_could_misread_is_refused():
 
 
 def party(on_event) -> MultiHostRunner:
-    """Return a multi-host runner whose first host is this machine. Each fake worker behaves according to its
+    """Return a runner with this machine and other hosts. Each host has a fake worker whose behavior is the
     host's name.
     """
 
@@ -141,7 +139,7 @@ def party(on_event) -> MultiHostRunner:
 
 
 def environments(on_event) -> MultiHostRunner:
-    """Return a multi-host runner whose hosts are different environments on this machine."""
+    """Return a runner whose hosts are environments on this machine."""
 
     def member(host: str, listen) -> Supervisor:
         return Supervisor(listen, [sys.executable, FAKE, "good"], name=host)

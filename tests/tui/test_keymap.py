@@ -38,7 +38,7 @@ async def test_the_lab_and_its_pages_use_the_keymap(tmp_path):
 
 
 def other_keys(folder: Path) -> dict[str, str]:
-    """Give each action a unique key in the user's keymap file; return the key of each action by its id."""
+    """Write a keymap file with a different key for each action. Returns the keys by action id."""
     others = {name: f"k{number}" for number, name in enumerate(declared(), 1)}
     lines = "".join(f'"{name}" = "{key}"\n' for name, key in others.items())
     (folder / "keymap.toml").write_text(f"[keys]\n{lines}")
@@ -46,9 +46,7 @@ def other_keys(folder: Path) -> dict[str, str]:
 
 
 def read(app: TestLab) -> str:
-    """Assert that the screen and its help show every action's key and no other keys; return the screen's
-    text.
-    """
+    """Assert that the screen and its help name only keys of the keymap. Returns the screen's text."""
     help = page(app.screen, app.keymap)
     prose = help.partition("## Keys")[0]
     for said in (text(app), help):
@@ -70,7 +68,7 @@ PAGES = {
     "hosts": (),
     "open": (),
 }
-"""The actions that open a page, each with the actions that open another page from there."""
+"""Actions that open a page, each with the actions of that page that open further pages."""
 
 
 @pytest.mark.slow

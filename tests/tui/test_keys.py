@@ -1,4 +1,4 @@
-"""Keys mean the same wherever the focus is: digits choose views, j and k move, / filters, enter edits a
+"""Keys have the same meaning on every panel: digits choose views, j and k move, / filters, enter edits a
 slider.
 """
 
@@ -134,7 +134,7 @@ def test_no_panel_gives_a_key_of_the_lab_another_meaning():
     for module in pkgutil.walk_packages(tui.__path__, "tuilab.tui."):
         importlib.import_module(module.name)
     everywhere = {key for action in ACTIONS for key in action.keys.split(",")}
-    # In a list, j and k always move up and down; space toggles a switch or pauses a replay.
+    # Lists of pages use j and k as the arrows; space has its own use in switches and replays.
     everywhere -= {"j", "k", *(key for action in REPLAY for key in action.keys.split(","))}
     own = {
         (kind.__name__, key)
@@ -145,8 +145,8 @@ def test_no_panel_gives_a_key_of_the_lab_another_meaning():
         for key in binding.key.split(",")
         if key in everywhere
     }
-    # Allowed overlaps: during a demo the digits answer its question, as the demo bar explains; lists on
-    # pages are never shown together with the lab's panels.
+    # These keys may have two meanings: during the demo, digits are guesses, and a list on a page is never
+    # visible together with the lab's panels.
     assert own == {("DemoBar", "1"), ("DemoBar", "2"), ("DemoBar", "3"), ("DemoBar", "e"), ("Arms", "o"), ("Arms", "a"),
                    ("RunsTable", "a"), ("Findings", "p")}  # fmt: skip
 
@@ -181,7 +181,8 @@ async def test_the_keys_of_the_lab_work_on_sliders_and_pictures(tmp_path, size):
 async def test_opening_a_view_moves_the_focus_there_and_its_filter_opens_from_the_sliders(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        # If the list of presets is hidden, enter moves the focus to the sliders, so 6 is pressed twice.
+        # If the list of presets is hidden, enter moves the focus to the sliders, and the first 6 is typed
+        # there.
         await press(pilot, app, "enter 6" if size[0] >= 120 else "enter 6 6")
         preset = app.screen.lab.state.settings.preset
         groups = app.screen.views.view.query_one(OptionList)

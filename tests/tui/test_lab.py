@@ -1,4 +1,4 @@
-"""The main screen, controlled by keys, with a scripted worker."""
+"""The main screen, used by keys, with a scripted worker."""
 
 import pytest
 
@@ -143,7 +143,7 @@ async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(t
     async with opened(app, messages=True) as pilot:
         await press(pilot, app, "r")
         app.runner.hold = 3
-        await press(pilot, app, "b b r")  # the budget is now `publish`, so r resumes the run
+        await press(pilot, app, "b b r")  # the budget is now `publish`, so r continues the run
         began, further = app.runner.measured
         assert further.id == began.id and "process 2 of" in text(app)
         await press(pilot, app, "r")
@@ -156,9 +156,6 @@ async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(t
 
 
 async def test_the_screen_never_waits_for_the_worker(tmp_path):
-    """A run requested before the worker is ready starts once the worker is ready, and can be stopped before
-    that.
-    """
     app = lab(tmp_path, warm=False)
     async with opened(app) as pilot:
         await press(pilot, app, "enter")

@@ -1,4 +1,4 @@
-"""Output to the terminal, and messages in its corner."""
+"""Output to the terminal, and notifications."""
 
 import io
 from collections.abc import Iterator
@@ -21,9 +21,7 @@ def test_a_paint_equal_to_the_last_is_not_sent():
 async def test_a_message_that_expires_during_a_key_press_changes_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    """Textual drops expired notifications whenever it checks them, even while other code iterates over
-    them.
-    """
+    """Textual removes expired notifications on each access, even while other code iterates over them."""
     looks: Iterator[bool] = iter((False, False))
     app = LastingApp()
     async with app.run_test() as pilot:

@@ -1,6 +1,4 @@
-"""A model's layers are shown below the phases, for the arm under the cursor, with the time outside
-layers.
-"""
+"""The layers of a model below the phases, for the arm under the cursor."""
 
 from pathlib import Path
 
@@ -26,7 +24,7 @@ LAYERS = [
 
 
 def report_layers(app, mode: str, first: str = "") -> None:
-    """Apply a real worker's reports about a model's graph arm."""
+    """Apply the reports that a real worker sends about a model's arm."""
     state = app.lab.state.shown
     arm = next(each for each in state.arms.values() if each.arm.mode == mode)
     layers = tuple(

@@ -1,4 +1,4 @@
-"""Showing a run costs no more as the run grows. A long run is summarized outside the screen's thread."""
+"""The cost of showing a run does not grow with the run. Long runs are summarized in a thread."""
 
 import asyncio
 import sys
@@ -25,10 +25,8 @@ from tuilab.tui.views.base import figures
 
 ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 PLACES = (10, 100, 1_000, 3_000)
-"""Numbers of rounds at which the cost is compared.
-
-The cheapest of the five rounds before each number counts, because the garbage collector may run during one
-of them.
+"""Numbers of rounds after which the cost is compared: the lowest cost of the five rounds before, because the
+garbage collector may run in one of them.
 """
 
 
@@ -52,8 +50,8 @@ def a_round(index: int) -> Round:
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """Return the number of calls that `work` makes, including calls of C functions: a measure that does not
-    depend on the clock.
+    """Return the number of function calls, including C functions, during `work`. Unlike a duration, it is
+    reproducible.
     """
     count = 0
 
@@ -104,7 +102,6 @@ def test_painting_five_times_the_rounds_takes_hardly_more_calls():
 
 @pytest.fixture
 def short(monkeypatch):
-    """Lower the limit for long runs, so that every run counts as long."""
     monkeypatch.setattr(module, "LONG", 0)
 
 

@@ -1,4 +1,4 @@
-"""Opens a document, a preset file, a recording, and user code."""
+"""Opening documents, preset files, recordings and user code."""
 
 import asyncio
 import json
@@ -248,7 +248,7 @@ async def test_the_lab_begins_with_a_model(tmp_path: Path):
 
 @pytest.mark.parametrize("rerun", [True, False])
 async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: Path, rerun, monkeypatch):
-    """Until the code is loaded, the screen still shows another preset, but the request is for the user's
+    """While the code is loaded, the screen still shows another preset, but the request is for the user's
     code.
     """
     (tmp_path / "model.py").write_text("def forward(x): return x")
@@ -296,7 +296,7 @@ async def test_progress_messages_last_until_the_file_is_read_or_refused(tmp_path
         app.screen.action_run()
         await until(pilot, lambda: [s.message.split()[-1] for s in shown()] == ["loaded."])
         assert shown()[0].timeout > 60, "it lasts as long as the loading"
-        declare(*held[0])  # the scripted worker does not know the function
+        declare(*held[0])  # the scripted worker does not know this function
         await until(pilot, lambda: any(said.severity == "error" for said in app._notifications))
         await rest(pilot, app)
         assert not shown()
@@ -628,7 +628,6 @@ async def test_an_article_without_claims_is_shown_and_names_all_its_keys(tmp_pat
 
 
 async def test_a_program_with_findings_is_offered_to_be_watched_before_it_is_checked(tmp_path: Path):
-    """If a file can be opened in several ways, all are offered, the most likely way first."""
     script = tmp_path / "train.py"
     script.write_text(
         "import time\nimport tensorflow as tf\n"

@@ -1,4 +1,4 @@
-"""The pages on top of the main screen: help, palette, copy, export, replay, jump, why."""
+"""The pages above the main screen: help, palette, copy, export, replay, jump, why."""
 
 import asyncio
 import itertools
@@ -97,7 +97,6 @@ async def test_the_palette_finds_an_action_by_what_it_explains_before_presets(tm
 
 
 async def test_the_palette_finds_what_users_call_it(tmp_path):
-    """Users search for actions, presets, sliders, exports and findings in their own words."""
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "r")
@@ -208,7 +207,7 @@ async def test_a_run_of_the_history_is_replayed(tmp_path):
 
 
 def lines_of(widget):
-    """Return the text of a widget as one line, without the cursor that it shows when focused."""
+    """Return the text of a widget on one line, without its cursor."""
     lines = (widget.render_line(y).text.replace("▸", " ") for y in range(widget.size.height))
     return " ".join(" ".join(lines).split())
 
@@ -228,7 +227,7 @@ async def test_a_profile_stays_with_its_run_and_is_replayed(tmp_path, size):
         lab_.state.put_away()
         await press(pilot, app, "R enter")
         await until(pilot, lambda: lab_.state.replay and lab_.state.shown.arms[profiled].profile)
-        await press(pilot, app, "x")  # the player's line disappears, and the picture regains its height
+        await press(pilot, app, "x")  # the replay's strip disappears, so the timeline regains its height
         assert lines_of(app.screen.query_one(Timeline)) == shown
         assert len([asked for asked in app.runner.sent if getattr(asked, "kind", "") == "profile"]) == 1
         app.screen.query_one(TimelineView).take_focus()
@@ -371,7 +370,6 @@ async def test_every_help_page_explains_the_words_of_the_lab(tmp_path, size):
 
 
 async def test_an_idle_screen_does_not_repaint(tmp_path):
-    """An idle screen sends nothing, because no timer draws."""
     app = lab(tmp_path)
     drawn: list[object] = []
     async with opened(app) as pilot:

@@ -1,5 +1,6 @@
-"""Pictures of every view with a run at two sizes, and of the theme colors. `--snapshot-update` renews the
-pictures after a review; `python -m tests.tui.look FOLDER` draws them as SVG, in three sizes and both themes.
+"""Pictures of each view with a run, at two sizes, and of the themes' colors.
+
+`--snapshot-update` renews them; `python -m tests.tui.look FOLDER` draws them as SVG for a review.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Race view draws arms as bars, including arms from other machines' recordings."""
+"""The race: arms as bars, including arms of other machines' recordings."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""The keys of a replay: pause, step, seek, speed. No key replaces the replay by accident."""
+"""The keys of a replay: pause, step, seek, speed. No key ends a replay by accident."""
 
 import asyncio
 import subprocess
@@ -60,7 +60,7 @@ async def test_a_replay_steps_and_seeks_and_shows_its_position(tmp_path, size):
         assert len(app.runner.measured) == 1
         await press(pilot, app, ["less_than_sign"] * len(SPEEDS))
         assert replay.speed == SPEEDS[0] and f"{SPEEDS[0]:g}×" in text(app)
-        await pilot.press("space")  # at the end, space restarts the replay
+        await pilot.press("space")  # at the end, space starts the replay again
         await until(pilot, lambda: 0 < state.shown.rounds < ROUNDS)
         await press(pilot, app, "space")
         stood = state.shown.rounds
@@ -89,7 +89,7 @@ async def test_x_ends_a_replay_and_sliders_do_not_measure_and_r_asks(tmp_path):
 
 
 async def test_rounds_are_replayed_at_the_chosen_speed():
-    """Compares the same pauses between rounds at two speeds, as a ratio within one run."""
+    """Compares the duration of the same pauses at two speeds."""
     request = LabState(settings=choose(find_preset(str(PRESETS / "stft-small.toml")))).request("quick")
     events = [event for batch in Script(request, CPU_MACHINE, rounds=6).batches() for event in batch]
 
@@ -115,7 +115,7 @@ async def test_rounds_are_replayed_at_the_chosen_speed():
 
 
 async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
-    """The sliders belong to another preset, as if the user's model had not been opened."""
+    """The sliders show another preset, because this lab does not know the replay's preset."""
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await recorded(pilot, app)
@@ -132,7 +132,7 @@ async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
 
 
 async def test_a_stopped_run_is_continued_from_its_replay(tmp_path):
-    """The first `r` plays the replay to its end, so that no round is measured twice."""
+    """The first `r` shows the rest of the replay, so that no round is measured twice."""
     app = lab(tmp_path, rounds=ROUNDS, hold=6)
     async with opened(app) as pilot:
         state = app.screen.lab.state
@@ -158,7 +158,7 @@ async def test_a_stopped_run_is_continued_from_its_replay(tmp_path):
 
 
 def test_an_unopened_views_key_is_named_in_a_sentence():
-    """After a sweep, the next steps name a key of the Sweep view, even before that view has been opened."""
+    """The next steps after a sweep name a key of the Sweep view, even if the view was never opened."""
     words = "from tuilab.tui.keys import worded; print(worded('{sweep.measure} {view-sweep}', {}))"
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["enter", "3"]

@@ -1,6 +1,4 @@
-"""The roofline view shows arms under the roofs of the machine that measured, and connects the sizes of a
-sweep.
-"""
+"""The roofline view: arms under the roofs of the machine, and the sizes of a sweep."""
 
 import re
 from pathlib import Path
@@ -36,7 +34,7 @@ ROOFS = Roofs(
 
 
 def report_run(app: TestLab) -> None:
-    """Apply a real worker's reports about the current run, apart from its figures."""
+    """Apply a real worker's reports on work and roofs to the current run."""
     state = app.lab.state.shown
     for arm in state.arms.values():
         for point in state.points:

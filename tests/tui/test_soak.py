@@ -1,5 +1,5 @@
-"""The lab's resources do not grow with the number of runs, pages and starts; see
-tests/benchmarks/soak.py.
+"""The lab's resources do not grow with the number of runs, pages and starts (see
+tests/benchmarks/soak.py).
 """
 
 import _sqlite3
@@ -23,11 +23,11 @@ from tuilab.model.run import RunState
 KINDS = (Widget, RunState)
 BEFORE, RUNS, ROUND = 8, 24, 8
 MORE = 1
-"""Maximum growth in the number of objects. Each page is opened twice after the first count, so a leak would
-add more.
+"""Maximum growth in the number of objects. A leak adds more, because each page is opened twice after the
+first count.
 """
 POOLED = ("tasks", "files", "threads")
-"""Resources that come from pools, so their number varies."""
+"""Resources from pools; their number varies."""
 PAGES = (
     ("a", "escape"),
     ("question_mark", "escape"),
@@ -41,7 +41,7 @@ PAGES = (
 
 
 def held() -> Counter[str]:
-    """Count the live objects of the kinds that runs and pages create, and the process's open resources."""
+    """Count the live objects of some types, and the process's tasks, files and threads."""
     gc.collect()
     found: Counter[str] = Counter()
     for thing in gc.get_objects():
@@ -62,7 +62,7 @@ async def test_runs_and_pages_leave_nothing_behind(tmp_path):
             await press(pilot, app, ["r", *PAGES[number % len(PAGES)]])
             if number == BEFORE:
                 await press(pilot, app, [key for page in PAGES for key in page])
-            # Return to the same view, so that the compared screens are the same.
+            # compare equal screens
             if number % ROUND == 0:
                 await press(pilot, app, ["1"])
                 await rest(pilot, app)
@@ -92,9 +92,7 @@ async def test_messages_leave_no_objects_behind(tmp_path):
 
 
 async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path, monkeypatch):
-    """Counts reads in instructions of SQLite's virtual machine. Reading every run would take many
-    instructions.
-    """
+    """Counts the instructions of SQLite's virtual machine, of which reading every run needs many."""
     steps = 0
 
     def count() -> int:
@@ -123,9 +121,7 @@ async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path,
 
 
 def test_a_long_history_is_not_kept_in_memory(tmp_path):
-    """Each of the lab's connections used to keep up to 16 MB of the history, so a few hundred runs took 32
-    MB.
-    """
+    """The cache of each connection used to keep up to 16 MB of the history."""
     used = getattr(ctypes.CDLL(_sqlite3.__file__), "sqlite3_memory_used", None)
     if used is None:
         pytest.skip("this Python's SQLite does not tell what it holds")

@@ -116,7 +116,7 @@ async def test_the_controls_keep_their_rows_in_all_views(tmp_path, size):
 
 
 async def test_a_closing_page_opens_no_view(tmp_path):
-    """When a served page is closed, it removes its widgets while it is still handling a click on a tab."""
+    """A served page that is closed removes its widgets while it still handles a click on a tab."""
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await rest(pilot, app)

@@ -1,6 +1,4 @@
-"""While a run waits, the screen shows for how long, and updates this once a second without painting
-the run.
-"""
+"""While a run waits, the screen shows the elapsed time, updated every second without painting the run."""
 
 import asyncio
 import re
@@ -100,8 +98,6 @@ def test_finished_runs_and_replays_show_no_wait() -> None:
 
 
 class Hanging(ScriptedRunner):
-    """A worker whose first arm never finishes its warm-up."""
-
     async def _play(self, request: Measure) -> None:
         self.holding = True
         first, *_ = self._batches(request)
@@ -160,7 +156,7 @@ async def test_a_stage_of_the_start_paints_only_the_widgets_that_show_it(
         app.runner._on_event(Warming(stage="loading the kernels", elapsed_s=3.0))
         await until(pilot, lambda: "loading the kernels" in text(app))
         await rest(pilot, app)
-        assert painted == {"header", "AnswerPanel()"}  # both show the stage
+        assert painted == {"header", "AnswerPanel()"}  # both show the stage of the run
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -184,8 +180,8 @@ async def test_a_sweep_shows_its_stage_until_it_has_a_point(tmp_path: Path, size
 async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    """Until an arm is measured, the answer shows the arm's first figures, which do not count, and only the
-    number of failed arms. A key shows why they failed.
+    """Before an arm is measured, the answer shows a first figure for the arm, and only the number of failed
+    arms.
     """
     app = lab(tmp_path, hold=0)
     async with opened(app, size) as pilot:
@@ -211,8 +207,8 @@ async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
 async def test_the_first_line_of_every_screen_shows_doubts_about_a_run(
     tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To save space, the first line shortens the subject, then the title, but never the precision or the
-    stop key.
+    """The first line may omit the subject and shorten the title, but always shows the precision and the stop
+    key.
     """
     badge = f"busy host, {'two speeds, ' * (width > 60)}± 14% (wanted ± 2%)"
     app = lab(tmp_path)

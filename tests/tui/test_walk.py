@@ -1,9 +1,9 @@
-"""A random walk over all pages by keys, clicks, drags, wheel turns, resizes and pastes causes no failure,
-and every page can be left.
+"""A random walk over all pages by keys, clicks, drags, wheel turns, resizes and pastes causes no failure, and
+every page can be left.
 
-Short by default; `--long` uses more seeds. A failed step is reported with those before it.
+The walk is short by default; `--long` uses more seeds. A failure is reported with the preceding steps.
 `TUILAB_WALK=FIRST:LAST:STEPS` walks only these seeds, excluding the last; `TUILAB_WALK_REAL=MINUTES[:FIRST]`
-sets how long a walk with a real worker lasts, and its first seed.
+sets the duration of a walk with a real worker, and its first seed.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ PASTES = (
 )  # fmt: skip
 FIRST = LabScreen, WatchScreen
 RESTS = 12
-"""Maximum number of Escape presses to leave all pages."""
+"""Number of Escape presses that must be enough to leave all pages."""
 OWN = """\
 import tensorflow as tf
 
@@ -69,19 +69,17 @@ def backward(batch: int = 32):
 """
 NO_HOST = "this host name is unknown"
 LEG_S = 300.0
-"""Seconds after which the walk continues with another seed and a new worker."""
+"""Duration after which the walk continues with a new seed and a new worker."""
 
 
 class WalkedRunner(ScriptedRunner):
-    """A runner that also accepts other hosts, each of which behaves like this machine."""
-
     def add(self, name: str) -> None:
         ready = Ready(machine=self.answers, import_s=2.1, start_s=0.2, origin=name)
         asyncio.get_running_loop().call_soon(self._on_event, ready)
 
 
 class Walk:
-    """The steps of one seed in a lab. Each step starts after the previous one was handled."""
+    """The steps of a seed. Each step waits until the previous one is handled."""
 
     def __init__(self, seed: int, pilot: Pilot[int], app: LabApp) -> None:
         self.rng, self.pilot, self.app = random.Random(seed), pilot, app
@@ -109,7 +107,7 @@ class Walk:
         await self.pilot.press(*keys)
 
     async def offered(self) -> None:
-        """Press a key that the key bar offers. Asserts that this causes no error."""
+        """Press a key that the key bar offers, and assert that it causes no error."""
         found = [
             binding.binding
             for binding in self.app.screen.active_bindings.values()
@@ -122,7 +120,7 @@ class Walk:
         self.last.append(f"{binding.key} (offered)")
         await self.pilot.press(binding.key)
         new = [said for said in self.app._notifications if said.identity not in before]
-        # A retry of an unreachable machine whose name was typed at random may fail.
+        # a retry of an unreachable host may fail (its name was typed at random)
         wrong = [said.message for said in new if said.severity == "error" and NO_HOST not in said.message]
         assert not wrong, f"{binding.key} is offered but fails: {wrong}"
 
@@ -164,7 +162,7 @@ class Walk:
         await handled(self.app)
 
     async def leave(self) -> None:
-        """Press Escape until the lab is shown. This must work from any page."""
+        """Press Escape until the lab is shown, which must be possible from each page."""
         pages = [type(screen).__name__ for screen in self.app.screen_stack]
         for _ in range(RESTS):
             if isinstance(self.app.screen, FIRST) or self.app.leaving:
@@ -174,7 +172,7 @@ class Walk:
 
 
 def heed(wrong: list[BaseException | str], put: Any) -> None:
-    """Count exceptions in Textual workers as failures, too."""
+    """Also count exceptions in Textual's workers as failures."""
     run = Worker._run
 
     async def heeded(worker: Worker[Any], app: App[Any]) -> None:
@@ -186,8 +184,8 @@ def heed(wrong: list[BaseException | str], put: Any) -> None:
 
 
 async def go(walker: Walk, wrong: list[BaseException | str], more: Any) -> int:
-    """Walk while `more(steps)` is true; return the number of steps. If a step fails, raise an error that
-    lists the steps before it.
+    """Take steps while `more(steps)` is true. Returns the number of steps. A failure raises an error that
+    lists the steps.
     """
     asyncio.get_running_loop().set_exception_handler(
         lambda loop, found: wrong.append(found.get("exception") or found["message"])
@@ -208,8 +206,8 @@ async def go(walker: Walk, wrong: list[BaseException | str], more: Any) -> int:
 
 
 async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
-    """Walk up to `steps` steps; return the number of steps until the lab was left. If a step fails, raise an
-    error that lists the steps before it.
+    """Take up to `steps` random steps in a new lab. Returns the number of steps; fewer if the lab was
+    left.
     """
     rng, wrong = random.Random(~seed), list[BaseException | str]()
     heed(wrong, put)
@@ -252,7 +250,7 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
 
 @asynccontextmanager
 async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[tuple[LabApp, Pilot[int]]]:
-    """Run the lab with a real worker, as a user runs it: with the bundled presets and its own history."""
+    """Run the lab as a user does: with a real worker, the bundled presets and a history."""
     app = LabApp(Options(keymap=folder / "keymap.toml", store=lambda: Store.open(folder / "history")))
     async with app.run_test(size=size, notifications=True) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
@@ -262,8 +260,8 @@ async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[
 
 
 async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) -> int:
-    """Walk like `walk`, but next to a real worker, for `LEG_S` seconds or until `end`; return the number of
-    steps. Some steps wait until a run has figures.
+    """Take random steps with a real worker, for `LEG_S` seconds or until `end`. Returns the number of
+    steps.
     """
     wrong, until_s = list[BaseException | str](), min(end, time.monotonic() + LEG_S)
     heed(wrong, put)
@@ -273,7 +271,7 @@ async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) ->
 
         async def paced() -> None:
             await step()
-            # Most steps follow immediately, but some wait until a run has figures.
+            # most steps follow at once, but some wait, so that a run gets figures
             await asyncio.sleep(going.rng.choice((0.0,) * 6 + (0.1,) * 3 + (2.0,)))
 
         going.step = paced  # type: ignore[method-assign]
@@ -292,7 +290,7 @@ def prepare() -> None:
 
 
 def seeds(*, long: bool) -> tuple[range, int]:
-    """Return the seeds to walk, and the number of steps of each."""
+    """Return the seeds to walk, and the number of steps for each seed."""
     if given := os.environ.get("TUILAB_WALK"):
         first, last, steps = map(int, given.split(":"))
         return range(first, last), steps

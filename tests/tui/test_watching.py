@@ -1,4 +1,4 @@
-"""The screen of a watched program: its contents, its keys, and the explanations in its empty parts."""
+"""The screen of a watched program."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -54,7 +54,7 @@ async def test_with_other_keys_the_page_names_those(tmp_path: Path, made) -> Non
     others = other_keys(tmp_path)
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
-        for played in (False, True):  # before the first event of the program, and after all its events
+        for played in (False, True):  # before the program's first event and after all its events
             if played:
                 watched.play(made)
             for key in TITLES:
@@ -107,7 +107,6 @@ async def test_the_page_works_without_colours_and_in_ascii(tmp_path: Path, made,
 
 
 async def test_every_empty_part_says_why(tmp_path: Path, made) -> None:
-    """Covers the time before TensorFlow, the time before a step, and a program without any step."""
     app = lab(tmp_path, watching=made)
     async with opened(app, SIZES[0]) as pilot:
 
@@ -156,7 +155,7 @@ async def test_one_wait_gives_one_gain(tmp_path: Path, made) -> None:
 
 
 async def test_new_data_is_drawn(tmp_path: Path, made) -> None:
-    """A thread reports steps, findings and the program's end. The cursor keeps its position."""
+    """A thread reports steps, findings and the program's end."""
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
         await asyncio.to_thread(watched.play, made)
@@ -350,7 +349,6 @@ async def test_a_trial_ends_with_the_program_before_the_capture_and_outlives_it_
 async def test_each_view_asks_for_a_path_and_explains_the_keys_of_the_lab(
     tmp_path: Path, made, monkeypatch, size, ended
 ) -> None:
-    """A typed path goes into the input and triggers no key."""
     monkeypatch.chdir(tmp_path)
     watched.play(made)
     watched.end(made, 0) if ended else None
@@ -419,7 +417,6 @@ async def test_leaving_an_ended_program_asks_nothing(tmp_path: Path, made) -> No
 async def test_enter_opens_the_preset_of_a_finding_with_the_sizes_of_the_program(
     tmp_path: Path, made, running
 ) -> None:
-    """The lab measures the preset at once, unless a program is still running."""
     watched.play(made)
     if not running:
         watched.end(made, 0)

@@ -1,4 +1,4 @@
-"""The screens of the pictures, and the keys that lead from one screen to the next."""
+"""The screens of the pictures, with the keys that lead to each of them."""
 
 import itertools
 from collections.abc import Callable
@@ -7,8 +7,8 @@ from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, ProcessSa
 
 SIZES = ((80, 24), (120, 40))
 
-# Each row: name of the picture, and keys pressed since the previous picture. The tour starts with the first
-# preset open and nothing measured.
+# Each row: name of the picture, keys pressed since the previous picture. At first, the first preset is open
+# and nothing is measured.
 TOUR: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("first", ()),
     ("live", ("r",)),
@@ -42,9 +42,7 @@ DEVICE = DeviceSample(
 
 
 def still_device(put: Callable[[object, str, object], None]) -> None:
-    """Make the device view show a fixed sample, and races jump to their end, so that pictures are the same
-    on every machine.
-    """
+    """Fix the device sample and let races end at once, so that pictures are the same on every machine."""
     from tuilab.lab import devices
     from tuilab.telemetry.sampler import Telemetry
     from tuilab.tui.widgets import race

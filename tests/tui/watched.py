@@ -1,4 +1,4 @@
-"""A watched program without a process. Its synthetic events are the same on every machine."""
+"""A watched program without a process, with synthetic events."""
 
 import itertools
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def hello() -> Hello:
 
 
 def events() -> list[Told]:
-    """Return the events of a `fit` that waits for a Python function in its map. One of its functions is
+    """Return the events of a `fit` that waits for a Python function in its map, with a function that is
     retraced.
     """
     at = list(itertools.accumulate([0.095 + 0.004 * (number % 5) for number in range(60)], initial=2.0))
@@ -81,7 +81,7 @@ def events() -> list[Told]:
 
 
 def seen() -> Seen:
-    """Return the result of reading a profiler window that covers steps of the program."""
+    """Return the contents of a profiler window that covers steps of the program."""
     step = {"waiting for input": 0.083, "compute on CPU": 0.012, "python": 0.003, "dispatch": 0.002}
     ops = {
         Key("Conv2D", "sequential/conv/Conv2D", "CPU"): 0.006,

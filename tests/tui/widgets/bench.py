@@ -1,4 +1,4 @@
-"""An app with one widget, and the widget's messages."""
+"""An app for testing one widget."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ from tuilab.tui.widgets.table import Table
 
 
 class Bench(App[None]):
-    """An app with one widget. said: the messages that a slider or table posted, in order."""
+    """An app with one widget. said: messages that a slider or table has posted, in order."""
 
     def __init__(self, widget: Widget) -> None:
         super().__init__()
@@ -36,7 +36,6 @@ class Bench(App[None]):
 
 @asynccontextmanager
 async def bench(widget: Widget, width: int = 100, height: int = 24) -> AsyncIterator[Pilot[None]]:
-    """Run the widget on a screen of that size, focused if possible."""
     async with Bench(widget).run_test(size=(width, height)) as pilot:
         widget.focus()
         await pilot.pause()

@@ -1,4 +1,4 @@
-"""The contents of the smaller widgets: bars, phases, map, timeline, gauges, document, answer, numbers."""
+"""What the smaller widgets draw."""
 
 import msgspec
 import pytest

@@ -1,7 +1,6 @@
-"""Every widget with realistic data: its pictures, and many sizes, at which it must neither overflow nor
-fail.
+"""Pictures of each widget with realistic data. At no size does a widget overflow or fail.
 
-`pytest --snapshot-update` renews the pictures after a review.
+`pytest --snapshot-update` renews the pictures.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Colors are readable in both themes, markers are distinct, and text fits its cells."""
+"""Readable colors in both themes, distinct markers, and text that fits its cells."""
 
 import itertools
 
@@ -141,8 +141,7 @@ def test_ascii_text_takes_equally_many_cells(text):
 
 
 def test_the_hues_differ_for_colour_blind_users():
-    # How people with protan and deutan color vision see, after Viénot, Brettel and Mollon (1999), in linear
-    # RGB.
+    # The color vision of protans and deutans in linear RGB, from Viénot, Brettel and Mollon (1999).
     matrices = {
         "protan": ((0.11238, 0.88762, 0.0), (0.11238, 0.88762, 0.0), (0.00401, -0.00401, 1.0)),
         "deutan": ((0.29275, 0.70725, 0.0), (0.29275, 0.70725, 0.0), (-0.02234, 0.02234, 1.0)),
@@ -157,7 +156,7 @@ def test_the_hues_differ_for_colour_blind_users():
             [seen(hue_color(f"{family}{i}", dark), matrix) for i in range(3)] for family in ("cpu", "gpu")
         )
         for one, other in itertools.product(cpu, gpu):
-            # People with this color vision can only tell blue from yellow.
+            # with this color vision, only blue and yellow differ
             assert (one[2] - one[0]) - (other[2] - other[0]) > 0.2
 
 

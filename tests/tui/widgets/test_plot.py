@@ -1,4 +1,4 @@
-"""The plot: its content without color, and the cost of repainting it."""
+"""The plot without color, and the cost of repainting it."""
 
 import pytest
 from hypothesis import given
@@ -128,7 +128,7 @@ def test_input_on_a_gpu_is_explained_if_there_is_one():
     assert "on the GPU" not in host.title
     state = run_state(1, gpu=False)
     for known in state.arms.values():
-        known.label = f"{known.label} resident"  # a variant may have the name "resident"
+        known.label = f"{known.label} resident"  # a variant may be named "resident"
     assert "on the GPU" not in live_chart(state, shown=lambda arm: arm.startswith("cpu")).title
 
 

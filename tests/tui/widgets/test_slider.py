@@ -1,4 +1,4 @@
-"""The slider in use: every key, the mouse, typed values, and rejected values."""
+"""The slider: every key, the mouse, typed values, rejected values."""
 
 import re
 from dataclasses import replace
@@ -27,7 +27,7 @@ WINDOW = Choice(name="window", label="window", help="", default="hann", options=
 
 
 def slider_of(parameter: Parameter, value: Value | None = None, *rules: Constraint, **more) -> Slider:
-    """Return a slider set to `value`. rules: constraints on the values of several parameters."""
+    """Return a slider set to `value`. rules: constraints between parameters."""
     value, values = parameter.default if value is None else value, more.pop("values", {})
     return Slider(Control(parameter, value, reach(parameter, rules, values), **more))
 

@@ -1,4 +1,4 @@
-"""Tables: the visible rows, their order, and the cursor. A long table costs no more than a short one."""
+"""Tables: visible rows, order, cursor. A long table is as fast as a short one."""
 
 from operator import itemgetter
 
