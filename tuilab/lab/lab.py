@@ -71,10 +71,11 @@ What = str | Preset | Settings
 class Lab(RunController):
     """One worker (or one per host), one history, and the state that a screen draws.
 
-    async def main(lab: Lab) -> None: result = await lab.measure("stft-small", budget="quick")
-    print(result.answer)
+        async def main(lab: Lab) -> None:
+            result = await lab.measure("stft-small", budget="quick")
+            print(result.answer)
 
-    Lab.run(main)
+        Lab.run(main)
 
     `async with Lab() as lab` does the same inside a program that has an event loop, such as a notebook. Call
     all methods in the same event loop. Runs are saved in the history while they are measured, as on the
