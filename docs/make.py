@@ -46,42 +46,47 @@ def kind(annotation: Any) -> str:
     return _named(msgspec.inspect.type_info(annotation))
 
 
-def _named(info: Any) -> str:
+def _named(info: Any, many: bool = False) -> str:
+    s = "s" * many
     match info:
         case msgspec.inspect.StrType():
-            return "text"
+            return f"string{s}"
         case msgspec.inspect.BoolType():
-            return "boolean"
+            return f"boolean{s}"
         case msgspec.inspect.IntType():
-            return "whole number"
+            return f"integer{s}"
         case msgspec.inspect.FloatType():
-            return "number"
+            return f"float{s}"
         case msgspec.inspect.NoneType():
-            return "null"
+            return f"null{s}"
         case msgspec.inspect.BytesType():
-            return "base64"
+            return f"base64 string{s}"
         case msgspec.inspect.RawType():
             return "JSON"
         case msgspec.inspect.LiteralType():
             words = listed([f"`{value}`" for value in info.values], "or")
             return words if len(info.values) <= MOST_VALUES else f"one of {len(info.values)} words"
         case msgspec.inspect.VarTupleType() | msgspec.inspect.ListType():
-            return f"list of {_named(info.item_type)}"
+            return f"list{s} of {_named(info.item_type, many=True)}"
         case msgspec.inspect.TupleType():
             return "[" + ", ".join(_named(each) for each in info.item_types) + "]"
         case msgspec.inspect.DictType():
-            return f"table of {_named(info.value_type)}"
+            return f"table{s} of {_named(info.value_type, many=True)}"
         case msgspec.inspect.StructType():
             title = _title(info.cls)
-            return f"[{title}](#{title.replace(' ', '-')})"
+            return f"[{_plural(title) if many else title}](#{title.lower().replace(' ', '-')})"
         case msgspec.inspect.UnionType():
-            return listed(list(dict.fromkeys(_named(each) for each in info.types)), "or")
-    return "value"
+            return listed(list(dict.fromkeys(_named(each, many) for each in info.types)), "or")
+    return f"value{s}"
+
+
+def _plural(title: str) -> str:
+    return title.removesuffix("is") + "es" if title.endswith("is") else title.removesuffix("s") + "s"
 
 
 def _title(struct: type) -> str:
     words = "".join(" " + c.lower() if c.isupper() else c for c in struct.__name__).split()
-    return " ".join(words)
+    return " ".join(words).replace("gpu", "GPU")
 
 
 def table(struct: type) -> str:

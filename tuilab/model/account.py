@@ -49,7 +49,7 @@ PHASE_WORDS = {
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The part of a call that one phase takes."""
+    """The time that one phase takes in a call."""
 
     phase: str
     """A key of `PHASE_HELP`, or a workload's own name for a phase, such as `compress`."""
@@ -64,7 +64,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The parts of a call. Each moment is counted in one part only, so the parts add up to `total_s`."""
+    """The time of a call, divided into parts that do not overlap and add up to `total_s`."""
 
     total_s: Part_s
     """Seconds per call. In a worker's event: measured without the profiler, shortly before or after the
@@ -77,7 +77,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     cost_s: Part_s = 0.0
     """Seconds spent on measuring this account, after the rounds."""
     note: str = ""
-    """Why a part is unknown, or another remark."""
+    """Why a part is unknown, or another remark about the account."""
 
     def seconds(self, *phases: str) -> float:
         return sum(part.seconds for part in self.parts if part.phase in phases)
@@ -87,8 +87,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return self.seconds(*phases) / self.total_s if self.total_s > 0 else 0.0
 
     def least_share(self, *phases: str) -> float:
-        """Return the smallest share that these phases may have, using the lower ends of their 95% intervals
-        if known.
+        """Return the lower limit of the share that these phases take together, from their 95% intervals if
+        known.
         """
         spent = [part for part in self.parts if part.phase in phases]
         below = [part.seconds - part.ci95_s[0] for part in spent if part.ci95_s is not None]

@@ -20,7 +20,6 @@ class Signature(msgspec.Struct, frozen=True, array_like=True):
 
 class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     version: str
-    """TensorFlow version, such as `2.21.0`."""
     keras: str = ""
     """Version of Keras, as used by `tf.keras`."""
     names: tuple[str, ...]
@@ -33,9 +32,7 @@ class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     A name without a signature accepts any arguments."""
     modules: tuple[str, ...] = ()
-    """Dotted names of TensorFlow's modules (`tensorflow.python.ops.math_ops`), including private modules and
-    the names that its packages import.
-    """
+    """Dotted names of TensorFlow's modules, including private ones: `tensorflow.python.ops.math_ops`."""
     renames: dict[str, str] = {}
     """TensorFlow's own map from version 1 names to version 2 names."""
     argument_renames: dict[str, dict[str, str]] = {}

@@ -21,8 +21,8 @@ Shape = Optional[tuple[int, ...]]
 class Shaped:
     """One op at run time: its type, and the shapes and dtypes (`float32`) of its inputs and outputs.
 
-    attribute: returns an attribute by name; raises ValueError or KeyError if the op has none. value: returns
-    an input's value if it is known without running the graph, else None.
+    attribute: returns an attribute by name; raises ValueError or KeyError if the op has none. value:
+    returns the value of an input by its index; None if the value is known only when the graph runs.
     """
 
     op: str
@@ -58,7 +58,7 @@ def _width(dtype: str) -> int:
 
 
 class Unknown(Exception):
-    """Raised if the relevant shapes depend on the data."""
+    """Raised if the count depends on shapes that the data determine."""
 
 
 def arithmetic(op: Shaped) -> float | None:
@@ -95,9 +95,6 @@ def _complex(op: Shaped) -> bool:
     return op.dtype.startswith("complex")
 
 
-# Element-wise ops.
-
-
 def _each(cost: float = 1.0) -> Callable[[Shaped], float]:
     return lambda op: cost * _first(op) * (2 if _complex(op) else 1)
 
@@ -118,11 +115,8 @@ def _summed(op: Shaped) -> float:
     return float((len(op.inputs) - 1) * _first(op)) * (2 if _complex(op) else 1)
 
 
-# Products.
-
-
 def _product(op: Shaped) -> float:
-    """Return the number of operations: 2 m k n for each matrix product in the batch."""
+    """Count 2 m k n operations for each matrix product in the batch."""
     left = _known_shape(op.inputs, 0)
     flipped = op.get("transpose_a") or op.get("adj_x")
     inner = left[-2] if flipped else left[-1]
@@ -130,8 +124,9 @@ def _product(op: Shaped) -> float:
 
 
 def _einsum(op: Shaped) -> float:
-    """For two operands, count two operations for each combination of values of all labels. For one operand,
-    count one per element, or none if nothing is summed.
+    """Count two operations for each combination of the labels' indices.
+
+    With a single operand, count one operation per combination, or none if nothing is summed.
     """
     text = op.get("equation", "")
     text = text.decode() if isinstance(text, bytes) else str(text)
@@ -154,7 +149,7 @@ def _einsum(op: Shaped) -> float:
 
 
 def _sparse_product(op: Shaped) -> float:
-    """Return the number of operations: two for each stored element and each column of the dense matrix."""
+    """Count two operations for each pair of a stored element and a column of the dense matrix."""
     return 2.0 * _known_shape(op.inputs, 0)[0] * _known_shape(op.outputs, 0)[-1] * (4 if _complex(op) else 1)
 
 
@@ -162,8 +157,8 @@ def _count_convolution(result: int | None, kernel: int | None) -> Callable[[Shap
     """Return a function that counts two operations for each output position, filter position and input
     channel.
 
-    result: index of the input with the shape of the forward result; None if that is the op's output. kernel:
-    the same for the filter.
+    result: index of the input whose shape is that of the forward result; None if the op's output has that
+    shape. kernel: the same for the filter.
     """
 
     def count(op: Shaped) -> float:
@@ -196,10 +191,10 @@ def _count_pooling(index: int | None) -> Callable[[Shaped], float]:
 
 
 def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
-    """Return a function that counts the operations of one time step of a recurrent cell: the gates' products
-    and a few functions of each unit.
+    """Return a function that counts the operations of one time step of a recurrent cell.
 
-    The weight matrix has a row per input and unit, and a column per gate and unit.
+    These are the matrix products of the gates and a few operations for each unit. The weight matrix has a
+    row per input and unit, and a column per gate and unit.
     """
 
     def count(op: Shaped) -> float:
@@ -217,17 +212,14 @@ def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
 
 
 def _cudnn(op: Shaped) -> float:
-    """Return the number of operations: two for each weight, time step and example."""
+    """Count two operations for each weight, time step and example."""
     x, weights = _known_shape(op.inputs, 0), _size(_known_shape(op.inputs, 3))
     return 2.0 * weights * math.prod(x[:2])
 
 
-# Transforms.
-
-
 def _transform(rank: int, real: bool) -> Callable[[Shaped], float]:
     def count(op: Shaped) -> float:
-        # Use the side with complete rows: the other side of a real transform keeps only half of each.
+        # Count from the side with complete rows: the other side of a real transform has half of each row.
         before, after = _known_shape(op.inputs, 0), _known_shape(op.outputs, 0)
         whole = before if math.prod(before) >= math.prod(after) else after
         if real and op.op.startswith("RFFT"):
@@ -254,7 +246,7 @@ def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
 
 
 def _count_solve(cost: float, each: float) -> Callable[[Shaped], float]:
-    """Return a function that counts `cost` n³ operations for the matrix, and `each` n² for every right-hand
+    """Return a function that counts `cost` n³ operations for the matrix, and `each` n² for each right-hand
     side.
     """
 
@@ -316,7 +308,7 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     **_named("SegmentSum SegmentMean SegmentMax SegmentMin UnsortedSegmentSum UnsortedSegmentMax", _reduced),
     **_named("UnsortedSegmentMin UnsortedSegmentProd SegmentSumV2 Bincount DenseBincount", _reduced),
     **_named("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", _reduced),
-    # A lower bound of one operation per element: the rest depends on the drawing or selection algorithm.
+    # Lower bounds of one operation per element: the rest depends on the drawing or selection algorithm.
     **_named(
         """RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal ParameterizedTruncatedNormal
         StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomUniform StatelessRandomUniformV2
@@ -330,7 +322,7 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
         _each(),
     ),
     **_named("TopK TopKV2 ApproxTopK InTopKV2 HistogramFixedWidth CumulativeLogsumexp SegmentProd", _reduced),
-    # Every box has a score to compare; how many boxes overlap depends on the data.
+    # Count one comparison per box: how many boxes overlap depends on the data.
     **_named(
         """NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5
         NonMaxSuppressionWithOverlaps CombinedNonMaxSuppression""",
@@ -390,8 +382,5 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
 
 
 def _count_normalisation(op: Shaped) -> float:
-    """Return the number of operations of a normalization.
-
-    Training also computes the mean and variance; inference only scales and shifts.
-    """
+    """Count the operations of a normalization; only training also computes the mean and variance."""
     return (7.0 if op.get("is_training", True) else 2.0) * _size(_known_shape(op.inputs, 0))

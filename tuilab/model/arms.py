@@ -16,7 +16,7 @@ EVERY = ":*"
 HERE = ""
 """The name of this machine in `Arm.host`."""
 LOCAL = "local"
-"""Label for this machine when a list also has other machines."""
+"""The name for this machine in lists that also contain other machines."""
 
 
 def family(device: str) -> str:
@@ -25,7 +25,9 @@ def family(device: str) -> str:
 
 
 class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One variant of a scenario: a device, mode, input location, dtype, and the workload's own variant."""
+    """One variant of a scenario: a device, an execution mode, an input location, a dtype and a workload
+    variant.
+    """
 
     device: str
     """The requested device: `CPU:0` or `GPU:n`. The device that actually computes is observed later."""
@@ -35,7 +37,7 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`resident` if the input stays on the device, `copied` if each call copies it there."""
     dtype: str = "float32"
     variant: str = ""
-    """The workload's own variant; "" if none."""
+    """The workload variant, such as `training`; "" if the workload has none."""
     host: str = ""
     """"" for this machine, else the ssh name of the host."""
     together: bool = False
@@ -79,7 +81,9 @@ class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     variant: str = ""
 
     def matches(self, arm: Arm) -> bool:
-        """Return True if the arm has every given property and was measured while no other device computed."""
+        """Return True if the arm matches every nonempty field. Never matches arms of devices that compute
+        together.
+        """
         return (
             not arm.together
             and self.device in ("", arm.device, family(arm.device))

@@ -4,14 +4,14 @@ import msgspec
 
 
 class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A run's fastest arm and its lead.
+    """A run's fastest arm and its lead over the fastest arm on the other kind of device.
 
-    rounds: number of rounds when this summary was made; if the run has more by now, the summary is outdated.
-    fastest, next: labels of arms, "" if not measured; `next` is the fastest arm on the other kind of device.
-    median_s: seconds per call of `fastest`. ratio, low, high: time of `next` divided by that of `fastest`,
-    paired by round, with its 95% interval; it is below 1 if the rounds contradict the medians. swept: the
-    swept parameters, such as "samples, frame length", or "". sizes: their measured range, such as "256 to 1M
-    samples", or "".
+    rounds: number of rounds when this summary was made; the summary is outdated once the run has more.
+    fastest, next: labels of the two arms, "" if not measured. median_s: seconds per call of `fastest`.
+    ratio, low, high: time of `next` divided by that of `fastest`, paired by round, with its 95% interval;
+    below 1 if the rounds contradict the medians. swept: names of the swept parameters, such as "samples,
+    frame length", or "". sizes: the measured range of the swept parameters, such as "256 to 1M samples", or
+    "".
     """
 
     rounds: int

@@ -7,27 +7,27 @@ import msgspec
 from tuilab.model.arms import ArmPattern, family
 
 VerdictWord = Literal["confirmed", "refuted", "undecided", "untestable", "impossible"]
-"""The possible verdicts. impossible: not measured on a GPU, but the computed bounds show that no GPU could
-meet the condition (`analysis.roofline`).
+"""The possible verdicts. `impossible` means that no GPU could meet the condition according to the computed
+bounds (`analysis.roofline`); it was not measured on a GPU.
 """
 
 
 class _Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
     @property
     def patterns(self) -> tuple[ArmPattern, ...]:
-        """The arms that the condition compares or observes."""
+        """The arms that the condition names."""
         return tuple(getattr(self, name) for name in ("a", "b", "arms") if hasattr(self, name))
 
     @property
     def about_gpu(self) -> bool:
-        """True if the condition names a GPU: as an arm, the device or the value."""
+        """True if the condition refers to a GPU."""
         named = (getattr(self, name, "") for name in ("device", "value"))
         words = (*(pattern.device for pattern in self.patterns), *named)
         return any(family(word) == "GPU" for word in words if isinstance(word, str))
 
 
 class Faster(_Condition, frozen=True, kw_only=True, tag="faster"):
-    """The fastest arm of `a` is faster than the fastest arm of `b` by at least the factor `by`."""
+    """The fastest of the arms `a` is at least `by` times as fast as the fastest of the arms `b`."""
 
     a: ArmPattern
     """The arms that should be faster."""
@@ -123,8 +123,8 @@ class FactIs(_Condition, frozen=True, kw_only=True, tag="fact"):
 
 
 class SamePlacement(_Condition, frozen=True, kw_only=True, tag="same-placement"):
-    """The ops of the arms that match `arms` stay on the same devices along `axis`; if `same` is False, some
-    move.
+    """The ops of the arms that match `arms` run on the same devices at every point of `axis`; if `same` is
+    false, some op moves to another device.
     """
 
     axis: str
@@ -160,7 +160,9 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     advice: str = ""
     """Advice shown with the verdict."""
     said: str = ""
-    """The document's word for the size of the effect ("significant"); we chose the threshold for it."""
+    """The word that the document uses for the size of the effect ("significant"). The threshold is our
+    choice.
+    """
     hedged: str = ""
     """The word with which the document hedges ("might"). A hedged claim is not refuted by results from a
     single machine.
@@ -174,7 +176,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def about_times(self) -> bool:
-        """True if measured times decide the claim, and not only an observation such as a missing kernel."""
+        """True if measured times decide the claim; False if an observation does, such as a missing kernel."""
         return isinstance(self.when, Faster | WaitsForInput | PhaseShare | ShareGrows | Crosses)
 
 

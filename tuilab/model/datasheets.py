@@ -1,10 +1,11 @@
 """Public GPU data sheets, from datasheets.toml.
 
-Every figure has a source; a figure without one is left out and reported as unknown. Peaks are dense (no
+Every figure has a source; figures without one are omitted and reported as unknown. Peaks are dense (no
 structured sparsity), at the rated boost clock, with or without tensor cores, whichever is faster. GeForce
-cards run faster than rated, so their peaks use the highest clock that the driver allows
-(`tests/model/test_datasheets.py` compares published measurements). A link rate is the specified rate of PCI
-Express in one direction, without protocol overhead. SI base units: FLOP/s, bytes/s, bytes, seconds.
+cards run above their rated clock, so their peaks are for the highest clock that the driver allows
+(`tests/model/test_datasheets.py` compares the peaks with published measurements). A link rate is the
+specified rate of PCI Express in one direction, without protocol overhead. SI base units: FLOP/s, bytes/s,
+bytes, seconds.
 """
 
 from pathlib import Path
@@ -25,7 +26,7 @@ class Rating(msgspec.Struct, frozen=True, array_like=True):
 
 
 class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU. A missing peak, size or cost is unknown and never limits a bound."""
+    """One GPU. An unknown peak, size or cost is missing and never limits a bound."""
 
     name: str
     family: str
@@ -38,9 +39,9 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     memory: Rating
     """Bytes of GPU memory."""
     link: Rating
-    """Bytes/s to or from the host, one direction."""
+    """Bytes/s to the host, or from the host."""
     cache: Rating | None = None
-    """Bytes of the last-level cache. Data may stay in this cache between calls."""
+    """Bytes of the last-level cache, where data may stay between calls."""
 
     def peak(self, dtype: str) -> Rating | None:
         """Return the peak FLOP/s for `dtype`, or the peak for a wider dtype if that is unknown.
@@ -57,15 +58,13 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def launch(self) -> Rating:
-        """The smallest published kernel launch time in seconds, for this GPU family or else for any."""
+        """The shortest published kernel launch in seconds, of this GPU family if known, else of any."""
         return LEAST_LAUNCH.get(self.family) or min(LEAST_LAUNCH.values(), key=lambda figure: figure.value)
 
 
 class _Rated(DataSheet, frozen=True, kw_only=True):
-    """A table row, with peaks at the rated boost clock."""
-
     boost: tuple[int, int, str] | None = None
-    """For a GeForce card: the rated clock and the highest clock in MHz, and the source."""
+    """For a GeForce card: the rated clock and the highest clock, both in MHz, and the source."""
 
     def boosted(self, figures: dict[str, Rating]) -> dict[str, Rating]:
         if self.boost is None:
@@ -84,7 +83,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kernels: tuple[float, float]
-    """Factors for arithmetic and memory, from published timings of whole workloads."""
+    """Factors for the arithmetic and memory terms, from published timings of whole workloads."""
     start: tuple[float, float]
     """Factors for the dispatch of an empty call, as measured on the host."""
     dispatch: tuple[float, float]
@@ -112,7 +111,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 _TABLE = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Table)
 LEAST_LAUNCH = _TABLE.launch
-"""Smallest published kernel launch time in seconds, by GPU family."""
+"""Shortest published kernel launch in seconds, by GPU family."""
 EXPECTED = _TABLE.expected
 SHEETS: dict[str, DataSheet] = {
     name: msgspec.structs.replace(gpu, vector=gpu.boosted(gpu.vector), tensor=gpu.boosted(gpu.tensor))
@@ -120,16 +119,15 @@ SHEETS: dict[str, DataSheet] = {
 }
 
 FASTER_KIN = {"ti", "super", "nvl", "ultra"}
-"""Suffixes that name a different, possibly faster GPU."""
+"""Suffixes of a different, possibly faster GPU with the same number."""
 
 USUAL = "h100"
-"""The GPU whose bounds are computed by default."""
 
 
 def sheet(name: str) -> DataSheet:
-    """Return the data sheet with that name in any spelling.
+    """Return the data sheet for a name, ignoring case, spaces and punctuation.
 
-    Raises InputError, which lists the known names.
+    Raises InputError with the known names.
     """
     found = SHEETS.get(_plain(name))
     if found is None:
@@ -143,10 +141,12 @@ def name_of(found: DataSheet) -> str:
 
 
 def recognised(description: str) -> str:
-    """Return the table's name for a driver's GPU name (`NVIDIA H100 80GB HBM3`); "" if unknown."""
+    """Return the data sheet's key for a GPU name as the driver reports it (`NVIDIA H100 80GB HBM3`); "" if
+    unknown.
+    """
     words = _plain(description)
     every = sorted(SHEETS, key=len, reverse=True)
-    # Try longer names first and require a word boundary: A10 and A100, L4 and L40S.
+    # Try longer names first, and match whole words only, because A10 is a prefix of A100, and L4 of L40S.
     return next((name for name in every if _whole(name, description) or words == name), "")
 
 

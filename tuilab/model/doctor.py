@@ -1,4 +1,4 @@
-"""The doctor's findings, and the messages from its TensorFlow child."""
+"""The doctor's findings, and the messages from the child process in which it runs TensorFlow."""
 
 from typing import Literal
 
@@ -11,16 +11,16 @@ ProbeStatus = Literal["ok", "warn", "fail", "skip"]
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """The result of one check. Its status is `skip` if the check does not apply on this machine."""
+    """The result of one check; its status is `skip` if the check does not apply to this machine."""
 
     name: str
     status: ProbeStatus
     detail: str
-    """The finding in a sentence."""
+    """The result, in a sentence."""
 
 
 class Cause(Found, frozen=True):
-    """The reason that no GPU is visible, in one line, and the exact command that fixes it."""
+    """Why no GPU is visible, and the exact command that fixes it."""
 
     message: str = msgspec.field(name="cause")
     remedy: str = msgspec.field(name="mend", default="")
@@ -45,10 +45,10 @@ class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
     mend: str
     probes: tuple[Probe, ...]
     further: tuple[Cause, ...] = ()
-    """Further obstacles that appear once `cause` is fixed."""
+    """Further obstacles to using the GPU after `cause` is fixed."""
     devices: tuple[GpuDevice, ...] = ()
     elapsed_s: float = 0.0
-    """Seconds that the doctor took."""
+    """Seconds that the doctor took for all checks."""
 
 
 class _Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="stage"):
@@ -56,9 +56,7 @@ class _Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="stage"):
 
 
 class Began(_Stage, frozen=True, kw_only=True, tag="began"):
-    """The child process starts the step `what`. If no further message follows, the process hangs in that
-    step.
-    """
+    """The child process starts the step `what`. If no other message follows, that step hangs."""
 
     what: str
 
@@ -71,7 +69,7 @@ class Imported(_Stage, frozen=True, kw_only=True, tag="imported"):
 
 
 class Built(_Stage, frozen=True, kw_only=True, tag="built"):
-    """The result of `tf.sysconfig.get_build_info`."""
+    """Build information, from `tf.sysconfig.get_build_info`."""
 
     cuda: bool
     cuda_version: str = ""
@@ -96,7 +94,7 @@ class Tried(_Stage, frozen=True, kw_only=True, tag="tried"):
 
     what: str
     device: str = ""
-    """The device on which the result was observed."""
+    """The device that ran the computation."""
     seconds: float = 0.0
     error: str = ""
 

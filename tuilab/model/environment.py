@@ -10,23 +10,23 @@ if TYPE_CHECKING:
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A Python environment whose TensorFlow or settings differ from the lab's own."""
+    """A Python environment for a worker, with another TensorFlow or other settings than the lab's own."""
 
     name: str = ""
-    """Name shown as the arms' host; "" if it replaces the lab's own environment."""
+    """The name shown as the arms' host; "" if this environment replaces the lab's own."""
     python: str
-    """Path of the interpreter; links are not followed."""
+    """Path of the interpreter, with symbolic links not resolved."""
     folder: str
     variables: dict[str, str] = {}
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """The variables as the user typed them: `TF_ENABLE_ONEDNN_OPTS=0`."""
+        """The variables in the form `TF_ENABLE_ONEDNN_OPTS=0`."""
         return tuple(f"{name}={value}" for name, value in self.variables.items())
 
 
 def whose(machine: "Machine | MachineLine") -> str:
-    """Return a description of the environment: folder, versions and settings; "" for the lab's own."""
+    """Return the environment's folder, versions and settings in words; "" for the lab's own environment."""
     if not machine.environment:
         return ""
     versions = f"TensorFlow {machine.tensorflow}, Python {machine.python}"

@@ -1,25 +1,25 @@
-"""Errors that the user can fix. Each names the place, the value and what was expected."""
+"""Errors that the user can fix. Each message names the place, the value and what was expected."""
 
 import msgspec
 
 from tuilab.model.sanitize import sanitize_line
 
 UNDECODED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""Exceptions that a decoder raises for invalid bytes: bad JSON, bad text, or nesting that is too deep."""
+"""Exceptions that a decoder raises for invalid input: bad JSON or text, or too deep nesting."""
 LONGEST = 20_000
 CLOSED = "your code closed the worker's communication channel"
-"""Exit message of a worker whose user code closed its connection."""
+"""The error message of a worker whose user code closed the connection to the lab."""
 
 
 class InputError(ValueError):
     """Bad input from a user or a file. The command line exits with code 2."""
 
     def __init__(self, where: str, value: object, expected: str, words: str = "") -> None:
-        """words: a description of the problem, printed instead of the value and what was expected."""
+        """words: replaces the value and the expectation in the message."""
         self.where = where
         self.value = value
         self.expected = expected
-        # Sanitize: the file name or key may come from someone else.
+        # Sanitize both: a file name or key may come from somebody else.
         super().__init__(sanitize_line(f"{where}: {words or f'got {value!r}; expected {expected}'}", LONGEST))
 
 

@@ -1,4 +1,4 @@
-"""The protocol: every message from a worker.
+"""The protocol: every message that a worker sends.
 
 Each message is one JSON line, `{"type": …, …}`. Replaying recorded messages shows the same screens as the
 live run. Times are in seconds, sizes in bytes.
@@ -26,7 +26,7 @@ PROTOCOL = 1
 Status = Literal["ok", "unavailable", "failed", "cancelled"]
 Ending = Literal["ok", "cancelled", "failed"]
 
-# Lines from another machine or a file may contain anything. Reject impossible times and counts early, before
+# Lines from another machine or a file may contain anything. Reject impossible times and counts here, before
 # other code divides by them.
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Calls = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
@@ -52,14 +52,14 @@ class Hello(_Event, frozen=True, kw_only=True, tag="hello"):
     host: str = ""
     """The machine's own host name."""
     parent: int = 0
-    """Process id of the process that started the worker; 0 if unknown. parent_since: when that process
-    started, in kernel ticks since boot. Together they identify the process.
+    """Process id of the worker's parent process; 0 if unknown. parent_since: start time of the parent
+    process, in kernel ticks since boot, to recognize a reused process id.
     """
     parent_since: int = 0
 
 
 class Warming(_Event, frozen=True, kw_only=True, tag="warming"):
-    """The worker is starting: the current stage, and its duration so far."""
+    """The worker is starting: its current stage, and the time since its start."""
 
     stage: str
     """The stage: importing TensorFlow, or opening devices."""
@@ -82,7 +82,7 @@ class Ready(_Event, frozen=True, kw_only=True, tag="ready"):
 
 
 class Log(_Event, frozen=True, kw_only=True, tag="log"):
-    """A log line from TensorFlow, the user's code or the lab. `run` is empty if no run was in progress."""
+    """A log line from TensorFlow, the user's code or the lab."""
 
     text: str
     level: Literal["debug", "info", "warning", "error"] = "info"
@@ -93,7 +93,7 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
 
     @property
     def message(self) -> str:
-        """The message without its time and source location, so that more of it fits in 80 columns."""
+        """The message without its time and source location, which leave little room for it in 80 columns."""
         return _PREFIX.sub("", self.text)
 
 
@@ -102,7 +102,7 @@ _PREFIX = re.compile(r"^(?:\d{4}-\d\d-\d\d [\d:.]+: [IWEF] |[IWEF]\d{4} [\d:.]+\
 
 
 class WorkerExited(_Event, frozen=True, kw_only=True, tag="worker-exited"):
-    """The worker process has ended; the runner sends this event. `code` is negative for a signal."""
+    """The worker process has ended. The runner sends this event, not the worker."""
 
     code: int
     """Exit code; negative if a signal killed the process."""
@@ -115,7 +115,7 @@ class WorkerExited(_Event, frozen=True, kw_only=True, tag="worker-exited"):
 
 
 class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
-    """The declaration of a user's function or an installed workload."""
+    """The declaration of the user's function or of an installed workload."""
 
     request: str
     """The id of the request."""
@@ -130,16 +130,16 @@ class _RunEvent(_Event, frozen=True, kw_only=True):
 
 
 class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One point of a sweep: the parameters that differ from the scenario's. Empty without a sweep."""
+    """One point of a sweep; without a sweep, the single point of a run."""
 
     index: Count
     """Index of the point in the run, from 0."""
     values: dict[str, Value] = {}
-    """The parameters that differ from the scenario's."""
+    """The parameter values that differ from the scenario's; empty without a sweep."""
 
 
 class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
-    """A run starts. `at` is UTC, ISO 8601. Later points of a sweep arrive as `PointAdded` events."""
+    """A run starts. A sweep may add further points later (`point-added`)."""
 
     scenario: Scenario
     arms: tuple[Arm, ...]
@@ -152,20 +152,17 @@ class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
     preset: str = ""
     sweep: Sweep | None = None
     worker: Workers = 0
-    """Index of the process in the run, from 0."""
+    """Index of the process among the processes of the run, from 0."""
     zygote: int | None = None
-    """For a forked process, the index of its zygote (the process from which it was forked); None for a fresh
-    one.
-    """
+    """For a forked process, the index of the zygote that it was forked from; None for a fresh process."""
     code: dict[str, str] = {}
     """Hashes of the user's files at the time this process read them, by file name."""
 
 
 class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
-    """Another host measures some of the run's arms; `host` is its name in `Arm.host`.
+    """Another host measures some of the run's arms, or a fleet node some of its sweep points.
 
-    In a fleet, `host` names a node, and `points` are the sweep points that it measured, from `began` to
-    `ended` on that node's own clock.
+    A fleet node's times come from its own clock.
     """
 
     host: str
@@ -174,21 +171,21 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
     points: tuple[Count, ...] = ()
     """In a fleet, the sweep points that the node measured."""
     began: Difference | None = None
-    """Start of the node's part of the run, in seconds of the node's own clock; comparable only within that
+    """Start of the fleet node's part of the run, in seconds of its own clock; comparable only within that
     node.
     """
     ended: Difference | None = None
-    """End of the node's part of the run, in seconds of the node's own clock."""
+    """End of the fleet node's part of the run, in seconds of its own clock."""
 
 
 class PointAdded(_RunEvent, frozen=True, kw_only=True, tag="point-added"):
-    """The sweep adds a size that `RunStarted` did not announce."""
+    """The sweep has a further point, which `run-started` did not list."""
 
     point: Point
 
 
 class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
-    """The current stage of the run. `total` is 0 if the stage's length is unknown."""
+    """The current stage of the run, and how much of it is done."""
 
     stage: str
     """The stage, in words."""
@@ -203,7 +200,7 @@ class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
 
 
 class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
-    """An arm cannot run here (`unavailable`), raised an error (`failed`), or computes on `device`."""
+    """The status of an arm: it computes, cannot run here (`unavailable`), or raised an error (`failed`)."""
 
     arm: str
     """The arm's id."""
@@ -221,7 +218,7 @@ class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
 
 
 class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
-    """The first call (trace, optimize, compile) and the second, separate from the steady state."""
+    """The times of the first call, which traces and compiles, and of the second call."""
 
     arm: str
     point: Count
@@ -232,7 +229,7 @@ class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
 
 
 class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
-    """Warm-up blocks of an arm at one point, in order. They are shown but excluded from all figures."""
+    """Warm-up blocks of an arm at one point. They are shown, but no figure includes them."""
 
     arm: str
     point: Count
@@ -241,12 +238,12 @@ class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
 
 
 class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
-    """An arm's warm-up at one point has ended. `warm` is False if it ran into the time limit."""
+    """The warm-up of an arm at one point has ended."""
 
     arm: str
     point: Count
     seconds: Seconds
-    """Busy seconds of the warm-up."""
+    """Seconds that the warm-up computed."""
     calls: Count
     """Number of calls in the warm-up."""
     warm: bool
@@ -256,9 +253,7 @@ class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """One timed block of one arm: `calls` calls and one sync took `seconds`, after subtracting the time of an
-    empty sync.
-    """
+    """One timed block: several calls of one arm in a row, and one synchronization at the end."""
 
     arm: str
     point: Count
@@ -283,7 +278,7 @@ class TurnOver(_RunEvent, frozen=True, kw_only=True, tag="turn-over"):
 
 
 class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
-    """One round: one block of every active arm, in random order. Sent at the end of the round."""
+    """One round: one block of every active arm, in random order."""
 
     index: Count
     """Index of the round, from 0, over all workers of the run."""
@@ -291,7 +286,7 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
     elapsed_s: Seconds
     """Seconds since the rounds began."""
     timed_s: Seconds = 0.0
-    """Seconds inside timed blocks."""
+    """Seconds inside timed blocks of this round."""
     canary_s: Seconds | None = None
     """Seconds of the small fixed workload that runs before and after the round; None if that workload is
     off.
@@ -304,19 +299,18 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
 
 
 class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """The load from other processes during a round, or during consecutive rounds that together last a quarter
-    of a second.
+    """The load from other processes during one round, or during several rounds that last a quarter of a
+    second.
     """
 
     first: Count
-    """Index of the first round, from 0. In an event, it counts the rounds of the process; in a run's state,
-    the rounds of the run.
+    """Index of the first round, from 0: in an event, among the rounds of the process; in the state of a
+    run, among all rounds of the run.
     """
     rounds: Count
     """Number of rounds."""
     others: Seconds
-    """Average number of processors used by other processes, and by other virtual machines on the same host.
-    """
+    """Average number of processors that other processes used, and other virtual machines on the same host."""
     canary_s: Seconds
     """Median time of the small fixed workload that runs before and after each round."""
 
@@ -328,16 +322,16 @@ class HostWatched(_RunEvent, frozen=True, kw_only=True, tag="host"):
 
 
 class Accounted(_RunEvent, frozen=True, kw_only=True, tag="account"):
-    """The time of a call split into phases, measured by one process after its rounds."""
+    """The time of a call split into phases, which a process measures after its rounds."""
 
     arm: str
     point: Count
     account: Account
-    """The account of unprofiled calls made close to the profile, not yet scaled to the arm's median."""
+    """The account of a call without the profiler, before scaling to the arm's median."""
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """One op of an arm and its placement."""
+    """An op of an arm, or a copy between devices, and its placement."""
 
     name: str
     """The node's name in the graph; for an eager op, its type."""
@@ -352,7 +346,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     to: str = ""
     """Target device of a copy."""
     memory: str = ""
-    """The device that holds the output, if it is not `device`."""
+    """The device whose memory holds the output, if it is not `device`."""
     dtype: str = ""
     """Dtype of the output."""
     requested: str = ""
@@ -362,10 +356,10 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     bytes: Count = 0
     """Bytes of the output; 0 if not known."""
     count: Calls = 1
-    """Number of identical rows that this row represents."""
+    """Number of identical nodes that this one represents."""
     gpu: bool | None = None
-    """True if a GPU would run the op in this TensorFlow build, assuming that the op's data is on the GPU.
-    This is a forecast from the kernel registry; None if the question does not apply.
+    """Forecast from the kernel registry: True if a GPU would run the op in this TensorFlow build, with the
+    op's data on the GPU; None if the question does not apply.
     """
     evidence: str = ""
     """Evidence for the reason."""
@@ -376,7 +370,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
     @property
     def on_host(self) -> bool:
-        """True if the host computes the op: on a CPU, or in a GPU kernel that works in host memory."""
+        """True if the host computes the op, on a CPU or in a GPU kernel that works in host memory."""
         cpu = family(self.device.rpartition("device:")[2]) == "CPU"
         return self.kind == "op" and (cpu or (self.memory != "" and self.gpu is False))
 
@@ -388,13 +382,13 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 XLA_PROGRAM = "XLA program"
-"""Name of the node that represents everything that XLA compiled into one program."""
+"""Name of the node for everything that XLA compiled into one program."""
 
 
 def ops_of(nodes: Iterable[Node]) -> list[Node]:
-    """Return an arm's ops that run, without control flow.
+    """Return the ops that an arm runs, without control flow.
 
-    An XLA program counts as its reported operations, or as one op if it reported none.
+    An XLA program counts as the ops that it reported, or as one op if it reported none.
     """
     ops = [node for node in nodes if node.kind == "op" and node.op not in CONTROL_FLOW]
     inside = any(node.op.startswith("hlo ") for node in ops)
@@ -402,22 +396,20 @@ def ops_of(nodes: Iterable[Node]) -> list[Node]:
 
 
 def copies_of(nodes: Iterable[Node]) -> list[Node]:
-    """Return the copies among an arm's nodes that cross from one memory to another.
+    """Return the copies of an arm that cross from one memory to another.
 
-    If a GPU op computes its result in host memory, a copy is recorded too, although the result stays where it
-    is. Such copies have `memory` set, and are left out.
+    Omits copies with `memory` set: these are results that a GPU op computed in host memory, and that stay
+    there.
     """
     return [node for node in nodes if node.kind == "copy" and not node.memory]
 
 
 class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
-    """The devices on which the ops of an arm were observed to run. An arm may have several such events; all
-    their rows count.
-    """
+    """The devices on which the ops of an arm were observed to run."""
 
     arm: str
     nodes: tuple[Node, ...]
-    """The ops. If an arm has several placement events, the ops of all these events count."""
+    """The ops. All placement events of an arm count."""
     point: Count = 0
 
 
@@ -430,7 +422,7 @@ class WorkKnown(_RunEvent, frozen=True, kw_only=True, tag="work"):
 
 
 class LayersKnown(_RunEvent, frozen=True, kw_only=True, tag="layers"):
-    """Each layer's work in a call, and its share of the computing time."""
+    """The work of each layer in a call, and its share of the computing time."""
 
     arm: str
     point: Count
@@ -439,7 +431,7 @@ class LayersKnown(_RunEvent, frozen=True, kw_only=True, tag="layers"):
 
 
 class ModelOpened(_RunEvent, frozen=True, kw_only=True, tag="model"):
-    """The content of the model file that the run measures."""
+    """The content of the model file that a run measures."""
 
     model: ModelInfo
 
@@ -479,7 +471,7 @@ class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
 class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
     """An arm was profiled in a separate pass, usually after the run.
 
-    If an arm has several such events, the last one counts.
+    The last such event of an arm counts.
     """
 
     arm: str
@@ -487,13 +479,13 @@ class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
 
 
 class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
-    """The range of results from runs with the same settings on this machine.
+    """The range of results from this run and earlier runs with the same settings on this machine.
 
-    The lab adds it at the end of a run.
+    The lab adds this event at the end of a run.
     """
 
     arm: str
-    """Id of the arm that was fastest in this run and in each of the other runs."""
+    """Id of the arm that was fastest in all these runs."""
     runs: Count
     """Number of runs, including this one."""
     low_s: Seconds
@@ -503,7 +495,7 @@ class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
 
 
 class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
-    """The run has ended. Its data is valid whatever its `status`."""
+    """The run has ended. Its measurements are valid whatever its `status`."""
 
     status: Ending
     message: str = ""
@@ -515,8 +507,8 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     reached: Seconds | None = None
     """The largest relative half-width of any arm's interval; None if no arm has an interval."""
     roofs_due: bool = False
-    """True if the machine's roofs (hardware limits) must still be measured, because the request postponed
-    this (`roofs_later`).
+    """True if the machine's roofs (hardware limits) must still be measured, because the request had
+    `roofs_later`.
     """
 
 
@@ -533,15 +525,13 @@ class Answer(_Event, frozen=True, kw_only=True, tag="answer"):
 
 
 class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
-    """A request that could not be carried out.
+    """A request could not be carried out.
 
     `where`, `value` and `expected` are the fields of InputError.
     """
 
     request: str
-    """The request's id; empty if a whole worker is refused. In that case, `origin` is the name of
-    its host.
-    """
+    """The request's id; empty if the host `origin` refused the worker itself."""
     message: str
     """The problem and what was expected."""
     detail: str = ""
@@ -550,9 +540,9 @@ class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
     """The key or file with the problem."""
     origin: str = ""
     lacking: tuple[str, ...] = ()
-    """Arguments of the user's function whose shapes are missing."""
+    """Arguments of the user's function that need shapes."""
     suggested: tuple[str, ...] = ()
-    """A shape for each of them that the function accepts; empty if none was found."""
+    """For each argument in `lacking`, a shape that the function accepts; empty if none was found."""
 
 
 Event = (

@@ -1,4 +1,4 @@
-"""Expands an arm selection into single arms."""
+"""Expands an arm selection into arms."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,9 +17,9 @@ def expand(
 ) -> tuple[Arm, ...]:
     """Return every sensible arm of the selection, CPU first.
 
-    devices: the devices of the machine. If the machine has no device of a family, an arm for device number 0
-    is returned anyway; the worker reports it as unavailable, with the reason. Inputs are copied only to
-    devices other than the host's CPU:0.
+    devices: the machine's devices. A requested family without a device gets an arm for its device number 0,
+    which the worker reports as unavailable, with the reason. Only devices other than CPU:0 get arms with
+    copied inputs.
     """
     dtypes = selection.dtypes or ((str(values[declaration.dtype]),) if declaration.dtype else ("",))
     possible = [v for v in declaration.variants if not v.needs or values.get(v.needs)]
@@ -44,10 +44,10 @@ def expand_on(
     values: Mapping[str, Value],
     devices: Mapping[str, Sequence[str]],
 ) -> tuple[Arm, ...]:
-    """Return the arms of several hosts. devices: each host's devices, by its name in `Arm.host`.
+    """Return the arms for several hosts.
 
-    If no host has a device of a requested kind, each host gets an arm for it anyway. Otherwise, only hosts
-    with such a device get one.
+    devices: each host's devices, by its name in `Arm.host`. A host gets arms only for device families that
+    it has; if no host has a requested family, every host gets an arm for it.
     """
     every = [
         msgspec.structs.replace(arm, host=host)
@@ -60,7 +60,7 @@ def expand_on(
 
 
 def _dtypes(dtypes: Sequence[str], declaration: Declaration, device: str) -> Sequence[str]:
-    """Drop dtypes that this device never supports, unless none would remain."""
+    """Drop dtypes that the device never supports, unless no dtype would remain."""
     if family(device) == "GPU":
         return dtypes
     return [dtype for dtype in dtypes if dtype not in declaration.gpu_dtypes] or dtypes

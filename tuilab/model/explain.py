@@ -1,4 +1,4 @@
-"""Questions to a worker about op placement, and the worker's answers."""
+"""Requests to a worker about op placement, and the worker's answers."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from tuilab.model.scenario import Scenario
 
 
 class ExplainOp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the question `explain-op`."""
+    """The body of the request `explain-op`."""
 
     op: str
     dtype: str = ""
@@ -16,12 +16,12 @@ class ExplainOp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class KernelLine(msgspec.Struct, frozen=True, kw_only=True):
-    """Kernels on one device that keep the same arguments in host memory."""
+    """The kernels on one device that keep the same arguments in host memory."""
 
     device: str
     """`CPU`, `GPU`, or `DEFAULT`, which also serves a GPU."""
     dtypes: tuple[str, ...] = ()
-    """Dtypes of the op's main type attribute; () for any."""
+    """Dtypes of the op's main type attribute; empty if the kernels accept any."""
     host_memory: tuple[str, ...] = ()
 
 
@@ -30,30 +30,30 @@ class OpExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
     op: str
     dtype: str | None
-    """The dtype in the request; None if the request named no dtype."""
+    """The requested dtype; None if the request named none."""
     gpu: bool
-    """True if a GPU would run the op in this build, if the op's data were on the device."""
+    """True if a GPU would run the op in this build, provided that the op's data are on the GPU."""
     reason: str
     evidence: str
     kernels: tuple[KernelLine, ...]
     code: str
-    """Stable name of the reason."""
+    """A stable name for the reason."""
     attribute: str = ""
-    """The op's attribute that holds the dtype; "" if the op has none."""
+    """The op's attribute for the dtype; "" if the op has none."""
     forced: str = ""
     """TensorFlow's error message when the op is forced onto the GPU; "" if this could not be tried."""
     gpu_visible: bool = False
 
 
 class ExplainScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the question `explain-scenario`: arms that run once each."""
+    """The body of the request `explain-scenario`."""
 
     scenario: Scenario
     arms: tuple[Arm, ...]
 
 
 class ArmPlacement(msgspec.Struct, frozen=True, kw_only=True):
-    """The observed placement of one arm, or the reason why there is none."""
+    """The observed placement of one arm, or why nothing was observed."""
 
     arm: str
     requested: str
@@ -70,7 +70,7 @@ class ArmPlacement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForecastRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An op of the scenario, and whether a GPU would run it in this build. Contains no times."""
+    """An op of the scenario, and whether a GPU would run it in this TensorFlow build."""
 
     op: str
     dtype: str
@@ -83,14 +83,16 @@ class ForecastRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScenarioExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to `explain-scenario`: observations here, and the forecast for a GPU."""
+    """The answer to `explain-scenario`: the placement observed here, and a forecast for a GPU."""
 
     workload: str
     gpu_visible: bool
     no_gpu: str
     arms: tuple[ArmPlacement, ...]
     forecast: tuple[ForecastRow, ...]
-    """Ops of all arms as observed on the first arm's device. Each count is the largest in any arm."""
+    """The ops of all arms, as observed on the device of the first arm. An op's count is its largest in any
+    arm.
+    """
     sentence: str
     """The answer in words."""
     forced: str = ""

@@ -12,7 +12,7 @@ class Wrote(msgspec.Struct, frozen=True, tag="wrote"):
 
 
 class Shown(msgspec.Struct, frozen=True, tag="page"):
-    """The program's current page, and the seconds of its latest steps by number."""
+    """The program's current page, and the seconds of its latest steps by step number."""
 
     page: Page
     steps: dict[int, float] = {}
@@ -44,7 +44,7 @@ class Resize(msgspec.Struct, frozen=True, tag="resize"):
 
 
 class Choose(msgspec.Struct, frozen=True, tag="choose"):
-    """Show the page of this process; 0 for the busiest process."""
+    """Show the page of the process with this id; 0 selects the busiest process."""
 
     pid: int
 

@@ -1,4 +1,4 @@
-"""Access to files that the user names: reads only regular files, and writes atomically."""
+"""Reads only regular files that the user names, and writes files atomically."""
 
 import contextlib
 import errno
@@ -26,7 +26,9 @@ _KINDS = {
 
 
 def kind_of(path: Path) -> str:
-    """Describe an entry that is not a regular file: `a pipe`; "" for a regular or missing file."""
+    """Return what an entry is if it is not a regular file, such as `a pipe`; "" for a regular or missing
+    file.
+    """
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except (OSError, ValueError):
@@ -47,9 +49,9 @@ def printable_path(path: Path | str) -> str:
 
 
 def open_regular(path: Path, most: int | None = None) -> BinaryIO:
-    """Open a file without blocking on pipes or devices.
+    """Open a file for reading, without blocking on pipes or devices.
 
-    most: maximum size in bytes. Raises InputError if the file is not a regular one, too large, or unreadable.
+    most: maximum size in bytes. Raises InputError if the file is not regular, too large, or unreadable.
     """
     if is_held(path):
         raise InputError(printable_path(path), "an open history", "another file")
@@ -95,13 +97,13 @@ def _why(error: OSError | ValueError) -> str:
 
 @contextmanager
 def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
-    """Open a file for atomic writing. This program writes all its files this way.
+    """Open a file for atomic writing. Every file that tuilab writes is opened here.
 
-    The data goes to a temporary file next to the target, is synced, and is renamed, so the old file survives
-    a full disk, a quota or a kill. An existing file keeps its owner and mode; a new one gets `mode`, minus
-    the umask. Special files such as /dev/stdout are written directly. Databases are never replaced, because a
-    history may hold all of a user's measurements. Temporary files of killed writers are removed. Raises
-    OSError, which names the file.
+    The data goes to a temporary file in the same folder, is synced, and then renamed, so the old file
+    survives a full disk, an exceeded quota or a kill. An existing file keeps its owner and mode; a new one
+    gets `mode` minus the umask. Special files such as /dev/stdout are written directly. A database is never
+    replaced, because it may be the history with all of a user's measurements. Temporary files whose writers
+    were killed are removed. Raises OSError with the file's name.
     """
     try:
         if path.exists() and not path.is_file():
@@ -138,7 +140,7 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
 
 
 def _resolve(path: Path) -> Path:
-    """Follow links as most kernels do, but not another user's links in a shared folder.
+    """Follow symbolic links, except those of another user in a shared folder.
 
     Otherwise an attacker could guess a temporary name and redirect the write.
     """
@@ -177,14 +179,11 @@ def _beginning(target: Path) -> str:
 
 
 def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
-    """Create a temporary file next to the target.
-
-    It is locked, so other processes know that its writer is still alive.
-    """
+    """Create a temporary file next to the target, and lock it to show that its writer is alive."""
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-        # Ignore a missing lock: on a file system without locks, no process deletes the file anyway.
+        # Without a lock, no other process deletes the file anyway: its file system has no locks.
         with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX)
         if os.path.lexists(beside):
@@ -193,7 +192,7 @@ def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
 
 
 def _remove_left(target: Path) -> None:
-    """Remove this target's unlocked temporary files, because their writers have ended."""
+    """Remove temporary files of this target whose writers have ended; these files are unlocked."""
     begins, left = _beginning(target), []
     with contextlib.suppress(OSError), os.scandir(target.parent) as found:
         left = [e for e in found if e.name.startswith(begins) and _LEFT.fullmatch(e.name, len(begins))]
@@ -209,7 +208,6 @@ def _remove_left(target: Path) -> None:
 
 
 def _as_before(fd: int, before: os.stat_result) -> None:
-    """Copy the owner and mode of the replaced file."""
     now = os.fstat(fd)
     if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
         os.fchown(fd, before.st_uid, before.st_gid)  # before fchmod, because fchown clears set-user-id
@@ -217,9 +215,7 @@ def _as_before(fd: int, before: os.stat_result) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync the folder if the system supports it, so that the new name is on disk. The file's content is
-    already synced.
-    """
+    """Write the new name to disk, if the system supports it."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -229,13 +225,11 @@ def _sync_folder(folder: Path) -> None:
 
 
 def write_bytes(path: Path, data: bytes, mode: int = PRIVATE) -> None:
-    """Write bytes to a file, like `open_atomic`. Raises OSError."""
     with open_atomic(path, mode) as stream:
         stream.write(data)
 
 
 def write_text(path: Path, parts: Iterable[str], mode: int = PRIVATE) -> None:
-    """Write text to a file, like `open_atomic`. Raises OSError."""
     with open_atomic(path, mode) as stream:
         for part in parts:
             stream.write(part.encode("utf-8", "replace"))

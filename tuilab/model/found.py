@@ -1,7 +1,7 @@
-"""Base class of all findings: mistakes in documents, doubts about figures, limits, causes.
+"""The base class of all findings: mistakes in documents, doubts about figures, limits, causes.
 
-They share one scale of severity, one order and one print format. A subclass adds the place, and may keep an
-older field name in JSON.
+All findings have the same levels of severity, order and print format. A subclass adds the place of the
+finding, and may keep an older field name in JSON.
 """
 
 from typing import Literal
@@ -13,7 +13,7 @@ SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A finding: a stable code, a sentence with the numbers behind it, and a remedy."""
+    """A finding: a stable code, a sentence with its numbers, and a remedy."""
 
     code: str
     """A stable name for scripts."""
@@ -22,17 +22,18 @@ class Found(msgspec.Struct, frozen=True):
     remedy: str = ""
     """What to do; "" if there is nothing to do."""
     severity: Severity = "warning"
-    """error: a figure is wrong, or most of the time is lost; warning: a figure may mislead, or much of the
-    time is lost; note: a remark."""
+    """error: a figure is wrong, or most of the time is lost. warning: a figure may mislead, or much of the
+    time is lost. note: a remark.
+    """
 
     @property
     def words(self) -> str:
-        """The message and the remedy, as sentences."""
+        """The message and the remedy."""
         return " ".join(map(sentence, filter(None, (self.message, self.remedy))))
 
     @property
     def kind(self) -> str:
-        """Prefix of a message: `warning: `; "" for an error."""
+        """The prefix of the message: `warning: `; "" for an error."""
         return "" if self.severity == "error" else f"{self.severity}: "
 
 
@@ -41,5 +42,5 @@ def at_least(severity: Severity, least: Severity) -> bool:
 
 
 def sentence(text: str) -> str:
-    """Return the text with a full stop at its end, unless it already ends a sentence."""
+    """Return the text with a full stop added, unless it already ends a sentence."""
     return text if text.endswith((".", "!", "?", "…", ":")) else f"{text}."

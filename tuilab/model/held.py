@@ -1,9 +1,9 @@
-"""Databases that SQLite has open in this process. While a database is open, no other code in the process may
-open its files.
+"""Records the databases that this process has open, because no other code in the process may open their
+files.
 
 POSIX locks belong to a process: closing any descriptor of a file drops all of the process's locks on it,
-including SQLite's (sqlite.org/howtocorrupt.html, section 2.2). Another program may then remove the log of an
-open database.
+including SQLite's (sqlite.org/howtocorrupt.html, section 2.2). Another program may then remove the
+write-ahead log of an open database.
 """
 
 import os
@@ -12,16 +12,15 @@ from collections import Counter
 from pathlib import Path
 
 Identity = tuple[int, int]
-"""Device and inode number."""
+"""Device and inode number of a file."""
 BESIDE = ("-wal", "-shm")
-"""Suffixes of SQLite's companion files."""
+"""Suffixes of the files that SQLite keeps next to a database."""
 
 _held: Counter[Identity] = Counter()
 _lock = threading.Lock()
 
 
 def identity(path: Path) -> Identity | None:
-    """Return the identity of the file at that path; None if there is no file."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -42,16 +41,14 @@ def release(file: Identity) -> None:
 
 
 def users(path: Path) -> int:
-    """Return the number of connections of this process to the database at that path."""
+    """Return how many connections this process has to the database at that path."""
     found = identity(path)
     with _lock:
         return _held.get(found, 0) if found else 0
 
 
 def is_held(path: Path) -> bool:
-    """Return True if the path is a database that this process has open, or a companion file of such a
-    database.
-    """
+    """Return True if the path is a database that this process has open, or a file next to one."""
     if not _held:
         return False
     name = os.fspath(path)

@@ -19,22 +19,22 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compute_capability: str = ""
     """CUDA compute capability, such as `9.0`."""
     memory: int = 0
-    """Bytes that TensorFlow may use; for a GPU, the bytes that were free when it was opened; 0 if it is not
-    open."""
+    """Bytes that TensorFlow may use: for a GPU, those that were free when TensorFlow opened it; 0 if not
+    open.
+    """
 
     @property
     def emulated(self) -> bool:
-        """Return True if the device is emulated in software, so that its figures do not come from a
-        real GPU.
-        """
+        """Return True if the device is software that emulates a GPU."""
         return self.description.startswith(EMULATED)
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Host, processor, devices and versions of a machine. Every saved figure refers to a machine."""
+    """The host, processor, devices and versions of a machine. Every saved figure refers to a machine."""
 
     longest_text: ClassVar[int] = 500
-    """Maximum number of characters in each string, because tables show these strings (see `model.sanitize`).
+    """Maximum number of characters in each string (see `model.sanitize`), because tables show these
+    strings.
     """
 
     host: str
@@ -57,11 +57,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Version of the NVIDIA driver."""
     tuilab: str = ""
     no_gpu: str = ""
-    """Why no GPU is visible; "" if a GPU is visible."""
+    """Why TensorFlow sees no GPU; "" if it sees one."""
     environment: str = ""
-    """Folder of the Python environment that measured; "" for the lab's own."""
+    """Folder of the Python environment that measured; "" for the lab's own environment."""
     settings: tuple[str, ...] = ()
-    """Settings of `environment`: `TF_ENABLE_ONEDNN_OPTS=0`."""
+    """The environment's settings, such as `TF_ENABLE_ONEDNN_OPTS=0`."""
 
     @property
     def gpus(self) -> tuple[Device, ...]:
@@ -69,30 +69,29 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def emulated(self) -> bool:
-        """True if one of the machine's GPUs is emulated in software."""
         return any(gpu.emulated for gpu in self.gpus)
 
     @property
     def emulated_note(self) -> str:
-        """The sentence that marks output as emulated: `EMULATED: …`; "" for a real GPU."""
+        """The sentence that marks the machine's output as emulated: `EMULATED: …`; "" without an emulated
+        GPU.
+        """
         note = f"{EMULATED}: the GPU is software for tests, and its figures are not from a real GPU."
         return note if self.emulated else ""
 
     def mark_title(self, title: str) -> str:
-        """Return the title for results from this machine, such as `Demo (EMULATED GPU)` if its GPU is
-        emulated.
-        """
+        """Return the title, with a suffix as in `Demo (EMULATED GPU)` if the machine's GPU is emulated."""
         return f"{title} ({EMULATED} GPU)" if self.emulated else title
 
     @property
     def gpu_models(self) -> tuple[str, ...]:
-        """The fixed properties of the GPUs, without free memory: `GPU:0 NVIDIA H100 9.0`."""
+        """Names and compute capabilities of the GPUs: `GPU:0 NVIDIA H100 9.0`."""
         return tuple(f"{g.name} {g.description} {g.compute_capability}".rstrip() for g in self.gpus)
 
     @property
     def key(self) -> str:
-        """A key that changes if the machine's capabilities change. GPUs are not part of it; they are compared
-        separately, by name.
+        """A key that changes with the machine's hardware or software, except its GPUs, which are compared
+        by name.
         """
         parts: tuple[object, ...] = (
             self.host,

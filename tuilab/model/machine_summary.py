@@ -7,9 +7,7 @@ from tuilab.model.result import CrossoverStatus
 
 
 class Best(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The fastest arm on one kind of device: its label without the host, and its median in seconds
-    per call.
-    """
+    """The fastest arm on one kind of device: its label without the host, and its seconds per call."""
 
     label: str
     median_s: float
@@ -18,7 +16,7 @@ class Best(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Crossed(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The main crossover of a sweep on one machine: `a` overtakes `b` at a size."""
+    """The main crossover of a sweep on one machine: the size along `axis` at which `a` overtakes `b`."""
 
     axis: str
     a: str
@@ -43,7 +41,7 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     driver: str
     budget: str
     parameters: str
-    """All parameter values as a JSON object with sorted keys."""
+    """All parameters as a JSON object with sorted keys."""
     on_cpu: Best | None = None
     on_gpu: Best | None = None
     crossed: Crossed | None = None
@@ -51,16 +49,16 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A digest of the claims' wording, to detect changed claims."""
     verdicts: tuple[VerdictWord, ...] = ()
     disturbed: str = ""
-    """Why the figures may be wrong, such as `busy host`; "" if the machine was quiet."""
+    """Why the figures may be wrong, such as `busy host`; "" if nothing disturbed the run."""
 
     @property
     def best(self) -> Best | None:
-        """The faster of the best CPU and GPU arms."""
+        """The faster of the two arms."""
         both = [best for best in (self.on_cpu, self.on_gpu) if best is not None]
         return min(both, key=lambda best: best.median_s, default=None)
 
     @property
     def kind(self) -> str:
-        """The kind of device of the fastest arm, `CPU` or `GPU`; "" if nothing was measured."""
+        """`CPU` or `GPU`, whichever was faster; "" if nothing was measured."""
         best = self.best
         return "" if best is None else "GPU" if best is self.on_gpu else "CPU"

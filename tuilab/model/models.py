@@ -1,4 +1,4 @@
-"""The content of a model file, as read by a worker: inputs, weights, notes."""
+"""The content of a model file as read by a worker: inputs, weights and notes."""
 
 from typing import Literal
 
@@ -10,57 +10,58 @@ Kind = Literal["keras", "saved_model", "captured"]
 
 
 class ModelInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One input of the model, as declared in the file."""
+    """One of the model's inputs, as the file declares it."""
 
     name: str
     dtype: str
     shape: tuple[int | str, ...]
-    """Sizes of the dimensions. An unknown dimension has the name of its parameter: `batch`, `length`."""
+    """Sizes of the dimensions. A variable dimension has the name of its parameter: `batch`, `length`."""
     values: str = ""
-    """Description of the input's values: `integers from 0 to 999`."""
+    """The input's values in words: `integers from 0 to 999`."""
 
 
 class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The work of one layer in a call, as counted by the worker."""
+    """The work of one layer in a call, counted by the worker."""
 
     name: str
     """Path in the model, `block/conv`; in a graph without layers, the name scope."""
     kind: str
     """Class of the layer, `Conv2D`; for a name scope, the op with the most computing time."""
     computing: float
-    """Share (0 … 1) of the computing time, according to the profile."""
+    """Share (0 … 1) of the call's computing time, from the profile."""
     work: Work
-    """The layer's work. Its inputs and outputs are the bytes exchanged with other layers."""
+    """The layer's work. Its inputs and outputs are the bytes that it exchanges with other layers."""
     looping: float = 0.0
-    """Share (0 … 1) of the call's dispatch time that is spent on starting the ops in the layer's loops."""
+    """Share (0 … 1) of the call's dispatch time that starts ops in the layer's loops."""
     saved: tuple[float, float, float] | None = None
-    """Share of the call's time that removing the layer saved, with the ends of the share's 95% interval;
-    None if this was not measured.
+    """The share of the call's time that removing the layer saved, with both ends of its 95% interval; None
+    if not measured.
     """
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One layer's part of a call."""
+    """The part of a call that one layer takes."""
 
     name: str
     kind: str
     flop: float | None
     """Number of operations (a multiply-add counts as two); None if no operations are counted."""
     bytes: float
-    """Bytes of the layer's weights and of the data exchanged with other layers."""
+    """Bytes of the layer's weights, and of the data that it exchanges with other layers."""
     share: float
-    """Share (0 … 1) of the call's time. The time outside layers makes up the rest.
-    """
+    """Share (0 … 1) of the call's time; time outside all layers is not included."""
     bound_by: BoundBy
     share_range: tuple[float, float] | None = None
-    """The 95% interval of `share`, if it was measured by removing the layer. Otherwise, for a layer with a
-    loop, the limits of `share`: with none and with all of the dispatch time of the layer's ops. None for a
-    layer without a loop.
+    """If `share` was measured by removing the layer, its 95% interval. Otherwise, for a layer with a loop,
+    the values of `share` with none and with all of the dispatch time of the layer's ops; None for other
+    layers.
     """
     of_roof: float | None = None
-    """Minimum time on the device divided by the actual time (0 … 1); None if no roof is known."""
+    """Minimum time on the device divided by the actual time (0 … 1); None if no roof (hardware limit) is
+    known.
+    """
     uncounted: tuple[str, ...] = ()
-    """Op types whose operations are not counted. If there are any, `flop` and `of_roof` are lower bounds."""
+    """Op types whose operations are not counted. `flop` and `of_roof` are then lower bounds."""
     busy: bool = False
     """True if the roofs were measured on a busy machine, so that `of_roof` may be too high."""
 
@@ -69,20 +70,18 @@ Source = Literal["shapes", "measured", "tried"]
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The largest batch that fits in a device's memory."""
+    """The largest batch that fits in the memory of a device."""
 
     device: str
     variant: str
     batch: int
     ended_by: Literal["memory", "maximum"]
-    """What ended the search: the device's memory, or the slider's largest batch."""
+    """What ended the search: `memory` (the device's) or `maximum` (the slider's)."""
     memory: int
     """Bytes of the device's memory that were free."""
     source: Source
-    """`shapes`: estimated from tensor shapes.
-
-    `measured`: extrapolated from the peak memory of smaller batches. `tried`: calls with that batch
-    succeeded.
+    """`shapes`: estimated from tensor shapes. `measured`: extrapolated from the peak memory of smaller
+    batches. `tried`: calls with this batch succeeded.
     """
 
 
@@ -90,43 +89,41 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """The content of a model file."""
 
     kind: Kind
-    """The kind of file. `captured` is a SavedModel that `tuilab.capture` wrote."""
+    """The kind of file. `captured` means a SavedModel that `tuilab.capture` wrote."""
     parameters: int
     """Number of weights, trainable or not."""
     inputs: tuple[ModelInput, ...]
     load_s: float = 0.0
-    """Seconds to load the model. They are part of the time until a first prediction."""
+    """Seconds to load the model, which the time until a first prediction includes."""
     batch: str = ""
     """The parameter that sets the number of examples per call; "" if that number is fixed."""
     fits: int | None = None
     """The largest batch that fits on every device of the run in every arm."""
     fits_of: dict[str, int] = {}
-    """The largest fitting batch for each variant, because inference needs less memory than a
-    training step.
-    """
+    """The largest fitting batch of each variant: inference needs less memory than a training step."""
     fits_on: tuple[Fit, ...] = ()
     """The largest fitting batch for each device and variant, with the limit that ended the search."""
     said: tuple[str, ...] = ()
-    """Sentences about choices made while opening the file, and other notes."""
+    """Notes in sentences, such as choices made while opening the file."""
     layers: tuple[Layer, ...] = ()
-    """In a result: the part of a call that each layer takes, for the arm `layers_of`, longest first."""
+    """In a result: the part of a call of the arm `layers_of` that each layer takes, longest first."""
     layers_of: str = ""
-    """Id of the fastest profiled graph arm. XLA arms have no layers, because XLA fuses them."""
+    """Id of the fastest profiled graph arm. XLA arms have no layers, because XLA fuses their ops."""
     layers_note: str = ""
-    """Why there are no layers, or a note that the profiled calls were faster or slower than the run's own
-    calls; "" otherwise.
+    """Why there are no layers, or a warning that the profiled calls were faster or slower than the run's
+    calls.
     """
 
 
 class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The batch sizes to report for a model."""
+    """The recommended batch sizes of a model."""
 
     pays: int | None
     """The smallest measured batch that reaches 90% of the best throughput; None without a sweep of the batch
     size.
     """
     fits: int | None
-    """The largest batch that fits in free memory, estimated from shapes."""
+    """The largest batch that fits in free memory, as estimated from shapes."""
     crossover: float | None
-    """The batch size above which a GPU is faster; None if not found."""
+    """The batch above which a GPU is faster; None if no such batch was found."""
     sentence: str = ""

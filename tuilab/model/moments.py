@@ -1,4 +1,4 @@
-"""Times for display: stored in UTC, shown in the local zone or in UTC."""
+"""Formats times, which are stored in UTC, in the local time zone or in UTC."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ in_utc = False
 
 
 def when(at: str, *, seconds: bool = False) -> str:
-    """Format a UTC time (ISO 8601) for display: `2026-11-23 12:28`."""
+    """Format a time (UTC, ISO 8601) for display: `2026-11-23 12:28`."""
     try:
         time = datetime.fromisoformat(at)
     except ValueError:

@@ -1,16 +1,13 @@
 """Facts about TensorFlow op types, in one table.
 
-The names come from the op registry. Facts that depend on the build (which dtypes have a GPU kernel) come from
-the kernel registry (`worker/placement/registry.py`).
+The names come from TensorFlow's op registry. Facts that depend on the build, such as the dtypes with a GPU
+kernel, come from the kernel registry (`worker/placement/registry.py`).
 """
 
 
 def names(text: str) -> frozenset[str]:
-    """Split a whitespace-separated list of op types."""
     return frozenset(text.split())
 
-
-# Graph plumbing
 
 ARGUMENTS = names("_Arg _DeviceArg")
 RESULTS = names("_Retval _DeviceRetval")
@@ -26,7 +23,6 @@ BRANCHES = names("If StatelessIf Case StatelessCase")
 ITERATORS = names("IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional")
 """Ops that take the next batch of a tf.data pipeline."""
 
-# Memory behavior
 
 PASSING_ON = names("Identity IdentityN StopGradient PreventGradient Snapshot")
 RESHAPING = names("Reshape ExpandDims Squeeze")
@@ -40,7 +36,7 @@ ROW_GATHERS = names("Gather GatherV2 ResourceGather")
 ELEMENT_GATHERS = names("GatherNd ResourceGatherNd")
 GATHERS = ROW_GATHERS | ELEMENT_GATHERS
 PARTLY = GATHERS | names("Slice StridedSlice TensorListGetItem TensorListGather")
-"""Ops that read only the part of their first input that they return."""
+"""Ops that read only those elements of their first input that they return."""
 SOURCES = PLACEHOLDERS | names("ReadVariableOp _Arg")
 """Ops that bring values into the graph from outside."""
 
@@ -50,21 +46,20 @@ NO_WORK = (
 )  # fmt: skip
 """Ops that compute nothing on any device."""
 MOVES = NO_WORK | CONTROL_FLOW | names("Pack IteratorGetNext IteratorV2 MakeIterator")
-"""Ops that move or rename data. Their placement does not show where the work is done."""
+"""Ops that only move or rename data, so their placement does not show where the work is done."""
 HIDDEN = ARGUMENTS | RESULTS | CONSTANTS | SENDS | RECEIVES | names("NoOp")
-"""Nodes that a placement leaves out: arguments, results, constants, copies and ordering."""
+"""Nodes that a placement omits: arguments, results, constants, copies and nodes that only order others."""
 
 PLUMBING = ("Optional", "Iterator", "Assign", "Var", "Destroy", "MakeIterator", "AnonymousIterator", "Debug")
-"""Prefixes of ops that hold variables and iterators. No device computes these ops."""
+"""Prefixes of ops that manage variables and iterators and compute nothing."""
 
-# Kernels.
 
 NO_LAUNCH = (
     NO_WORK | ALIASES | BY_SHAPE | CALLS | LOOPS | BRANCHES
     | names("""Slice StridedSlice Pack Unpack Split SplitV Assert AssignVariableOp EmptyTensorList
     TensorListReserve TensorListFromTensor TensorListGetItem TensorListSetItem""")
 )  # fmt: skip
-"""Ops that a GPU executes, or may execute, without launching a kernel."""
+"""Ops that may execute on a GPU without launching a kernel."""
 HOST_DTYPES = names("int32 int64 bool string resource variant") | {""}
 """Dtypes whose results usually stay in host memory, even if the op runs on a GPU."""
 ALWAYS_ON_HOST = names("string resource")
@@ -94,25 +89,24 @@ HOST_ONLY = PYTHON | names("""
     CTCBeamSearchDecoder EditDistance Print PrintV2 MatrixLogarithm RaggedTensorToVariant""")
 """Ops without a GPU kernel in a GPU build of TensorFlow (2.21)."""
 
-# Arithmetic.
 
 CONVOLUTIONS = names("Conv2D DepthwiseConv2dNative Conv3D")
 PRODUCTS = CONVOLUTIONS | names("MatMul")
 """Ops that the optimizer fuses with the following bias and activation (grappler's remapper)."""
 JOINS_PRODUCT = names("BiasAdd Relu Relu6 LeakyRelu Elu Sigmoid Tanh")
 MATRIX = names("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedMatMul")
-"""Matrix products. A GPU may use TF32 for float32 and complex64 products."""
+"""Matrix products. A GPU may compute those of float32 and complex64 in TF32."""
 CUBIC = names("""Cholesky Qr Svd SelfAdjointEigV2 Eig MatrixInverse MatrixDeterminant MatrixSolve
     LogMatrixDeterminant MatrixTriangularSolve Lu MatrixSquareRoot MatrixLogarithm""")
 """Matrix decompositions."""
 ITERATIVE = names("Svd SelfAdjointEigV2 Qr Eig")
-"""Decompositions that a GPU computes in many small steps: an Svd of 64 × 16 numbers took an H100 4 ms."""
+"""Decompositions that a GPU computes in many small steps: the Svd of a 64 × 16 matrix took an H100 4 ms."""
 OWN_KERNEL = (
     PRODUCTS | MATRIX | CUBIC
     | names("""Conv Conv2DBackpropInput Conv2DBackpropFilter Conv3DBackpropInput Conv3DBackpropInputV2
     Conv3DBackpropFilter Conv3DBackpropFilterV2""")
 )  # fmt: skip
-"""Ops that no compiler fuses with one another. Each of them launches at least one kernel."""
+"""Ops that no compiler fuses with one another, so each of them launches at least one kernel."""
 NO_ARITHMETIC = (
     NO_WORK
     | ALIASES
@@ -141,4 +135,4 @@ NO_ARITHMETIC = (
     SpaceToBatch BatchToSpace ListDiff Unique UniqueV2 UniqueWithCounts SparseSlice SparseSplit
     SparseConcat SparseReorder SparseFillEmptyRows RandomShuffle ExtractGlimpse""")
 )
-"""Ops that name, move, select or reshape values."""
+"""Ops without arithmetic: they name, move, select or reshape values."""

@@ -1,4 +1,4 @@
-"""Parameters of a workload. The slider, the flag, validation, help text and sweep axis all come from one
+"""Parameters of a workload. A parameter's slider, option, validation, help and sweep axis come from one
 declaration.
 """
 
@@ -19,7 +19,7 @@ class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     help: str
     label: str = ""
-    """Display name; if "", it is derived from `name`."""
+    """The name on the screen; derived from `name` if ""."""
     unit: str = ""
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Choice(_Base, frozen=True, kw_only=True, tag="choice"):
 
 
 class Boolean(_Base, frozen=True, kw_only=True, tag="flag"):
-    """On or off."""
+    """A switch that is on or off."""
 
     default: bool
 
@@ -88,7 +88,6 @@ Constraint = AtMost | MultipleOf
 
 
 def is_numeric(parameter: Parameter) -> bool:
-    """Return True if the parameter can be a sweep axis."""
     return isinstance(parameter, Integer | LogInteger)
 
 
@@ -107,7 +106,7 @@ def expectation(parameter: Parameter) -> str:
 
 
 def check_value(parameter: Parameter, value: object) -> Value:
-    """Return the value if it is allowed, else raise InputError."""
+    """Return the value if the parameter allows it; raise InputError otherwise."""
     ok = False
     if isinstance(parameter, Choice):
         ok = isinstance(value, str) and value in parameter.options
@@ -123,7 +122,7 @@ def check_value(parameter: Parameter, value: object) -> Value:
 
 
 def parse_value(parameter: Parameter, text: str) -> Value:
-    """Convert text typed by the user to a value. Raises InputError."""
+    """Return the value for text that the user typed. Raises InputError."""
     value: Value = text.strip()
     if isinstance(parameter, Boolean):
         words = {"true": True, "on": True, "yes": True, "1": True}
@@ -146,7 +145,7 @@ def defaults(parameters: Sequence[Parameter]) -> Values:
 
 
 def nearest(parameter: Integer | LogInteger, value: float) -> int:
-    """Return the allowed whole number closest to `value`."""
+    """Return the allowed integer closest to `value`."""
     if isinstance(parameter, LogInteger):
         whole = round(value) if parameter.multiple == 1 else round(value / parameter.multiple)
         return min(parameter.high, max(parameter.low, whole * parameter.multiple))
@@ -175,7 +174,7 @@ def check_values(
 
 
 def check_constraint(constraint: Constraint, values: Mapping[str, Value]) -> None:
-    """Raise InputError if `values` break the constraint."""
+    """Raise InputError if the values violate the constraint."""
     value, other = values.get(constraint.parameter), values.get(constraint.other)
     if not isinstance(value, int) or not isinstance(other, int):
         return

@@ -5,7 +5,7 @@ from tuilab.model.scenario import Sweep
 
 
 def grid(sweep: Sweep | None) -> tuple[Point, ...]:
-    """Return the points of a sweep, with the first axis varying slowest; one empty point without a sweep."""
+    """Return the points of a sweep, the first axis varying slowest; one empty point if there is no sweep."""
     if sweep is None:
         return (Point(0),)
     every = itertools.product(*([axis.at(value) for value in axis.values] for axis in sweep.axes))

@@ -1,4 +1,4 @@
-"""A preset: a scenario taken from a document, with the document's claim."""
+"""A preset: a scenario, usually taken from a document, with the document's claims."""
 
 import msgspec
 
@@ -25,7 +25,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A scenario with its source, its claims and the mistakes in the document's code."""
 
     title: str
-    """A short title for lists."""
+    """The title in lists, at most 50 characters."""
     workload: str
     """Name of a workload."""
     name: str = ""
@@ -33,9 +33,9 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     summary: str = ""
     """A summary in one or two sentences."""
     parameters: dict[str, Value] = {}
-    """Values that differ from the workload's defaults."""
+    """Parameter values that differ from the workload's defaults."""
     marks: dict[str, tuple[int, ...]] = {}
-    """The document's own values, marked on the parameter's slider."""
+    """The document's own values of a parameter, which are marked on its slider."""
     arms: ArmSelection = ArmSelection()
     """The arms to compare."""
     source: Source | None = None
@@ -43,10 +43,10 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     claims: tuple[Claim, ...] = ()
     """The document's claims, as conditions."""
     wrong: str = ""
-    """The mistakes that keep the example's code from measuring its claim, in our own words."""
+    """Why the example's code does not measure its claim, in our own words."""
     advice: str = ""
     """What to do instead."""
     sweep: Sweep | None = None
     """The axes to sweep."""
     file: str = ""
-    """`path/to/file.py:function` of the user's code."""
+    """`path/to/file.py:function`, if the preset measures the user's code."""

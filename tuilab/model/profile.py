@@ -1,4 +1,4 @@
-"""The request for a call's op-by-op profile, and the worker's answers. Times are in seconds."""
+"""The request for an op-by-op profile of a call, and the worker's answers. Times are in seconds."""
 
 from typing import Literal
 
@@ -9,19 +9,20 @@ from tuilab.model.arms import Arm
 from tuilab.model.scenario import Scenario
 
 Phase = Literal["compute", "copy", "input", "scheduling", "dispatch", "sync", "python"]
-"""Kind of a timeline event. The phases of an account are coarser (`model.account`)."""
+"""The kinds of timeline events. The phases of an account are coarser (`model.account`)."""
 
 
 class ProfileArm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the request `profile`: one arm of a scenario, and the approximate seconds to run it."""
+    """The body of the request `profile`: one arm of a scenario, and the approximate number of seconds to
+    run it.
+    """
 
     scenario: Scenario
     arm: Arm
     seconds: float = 0.5
     spans: int = 20_000
-    """Maximum number of timeline spans to send."""
     raw: bool = False
-    """Whether to send the profiler's own file too, as `ProfileFile`."""
+    """Whether to send the profiler's own files too, each as a `ProfileFile`."""
 
 
 class Lane(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,7 +33,7 @@ class Lane(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
-    """One event on a lane of the timeline. lane: the lane's index."""
+    """One event on a lane of the timeline. lane: the index of that lane."""
 
     lane: int
     start_s: float
@@ -40,11 +41,10 @@ class Span(msgspec.Struct, frozen=True, array_like=True):
     duration_s: float
     name: str
     phase: str = ""
-    """The span's phase; "" if it has none."""
+    """The phase of the event; "" if it has none."""
 
     @property
     def end_s(self) -> float:
-        """End of the span, in seconds since the first call began."""
         return self.start_s + self.duration_s
 
 
@@ -55,21 +55,21 @@ class OpTime(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     device: str
     phase: Phase
-    """`compute`, `copy`, or `input` for ops of the input pipeline, which run in parallel and take 0
-    `seconds`.
+    """`compute`, `copy`, or `input` for ops of the input pipeline, which run in parallel with the call and
+    take 0 `seconds`.
     """
     count: float
     """Executions per call."""
     seconds: float
-    """The part of the call's time attributed to the op, in seconds. The time of overlapping ops is divided
-    among them, so that the values add up.
+    """Seconds of the call attributed to the op. The time of overlapping ops is divided among them, so that
+    the values add up to `ops_s`.
     """
     busy_s: float
     """Total duration of the op's executions, which may overlap."""
 
 
 class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
-    """The time of one phase in a call; all phases of a profile add up to `measured_s`."""
+    """The time of one phase in a call. The phases of a profile add up to its `measured_s`."""
 
     phase: str
     """Name of the phase, as in `account`."""
@@ -78,7 +78,7 @@ class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeviceTime(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds of a call during which a device ran at least one op."""
+    """Seconds of a call during which a device was running at least one op."""
 
     device: str
     seconds: float
@@ -96,33 +96,31 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     step_s: float
     """Mean seconds from one profiled call to the next."""
     measured_s: float
-    """Seconds per call without the profiler, timed shortly before or after the profiled calls."""
+    """Seconds per call without the profiler, timed shortly before or after profiling."""
     ops_s: float
     """Sum of the ops' seconds."""
     rest: str
-    """The cause of the rest of the step time, in words."""
+    """What takes the rest of the step time, in words."""
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]
-    """Ops sorted by seconds. After the first 500, there is one row for all further ops of each type."""
+    """Ops, longest first. After the first 500, a single row holds all further ops of a type."""
     lanes: tuple[Lane, ...]
     spans: tuple[Span, ...]
     ops_left: int = 0
-    """Number of ops that were merged into rows for a whole op type (see `ops`)."""
+    """Number of ops that share a row with others of their type (see `ops`)."""
     spans_left: int = 0
     """Number of timeline events that were left out."""
     diagnosis: tuple[str, ...] = ()
     """The diagnosis, in sentences."""
     account: Account | None = None
-    """The time of a call split into phases; None in profiles of version 0.1 and older."""
+    """The time of a call split into phases; None if the profile comes from version 0.1 or older."""
     notes: tuple[str, ...] = ()
     """Missing or doubtful parts, such as a GPU that the profiler may not access."""
 
 
 class ProfileFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of a TensorBoard log folder."""
-
     path: str
-    """Path within the log folder."""
+    """Path in a TensorBoard log folder."""
     data: bytes
-    """Content of the file, Base64 in JSON."""
+    """Content of the file; Base64 in JSON."""

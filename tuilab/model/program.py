@@ -1,7 +1,7 @@
-"""Messages from the observer of a watched program, and the page made from them.
+"""Messages from the observer of a watched program, and the page that summarizes them.
 
-Units: seconds, bytes, shares of 1. `tuilab.observer` sends the messages; it does not import this file. Times
-use the program's own clock.
+Units: seconds, bytes, shares from 0 to 1. `tuilab.observer` sends the messages without importing this file.
+Times use the program's own clock.
 """
 
 from typing import Any, Literal
@@ -23,9 +23,9 @@ AccountKind = Literal[
     "python", "waiting", "unknown",
 ]  # fmt: skip
 Key = int | tuple[str, int]
-"""Identifies a called function: the number of a tf.function, or the line of a gradient tape."""
+"""A called function: the number of a tf.function, or the file and line of a gradient tape."""
 PREFIX = "w"
-"""Prefix of a watched program's id. A run's id is hexadecimal, so the two kinds of id never clash."""
+"""Prefix of a watched program's id. A run's id is hexadecimal, so it never begins with this letter."""
 
 
 class _Told(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
@@ -54,7 +54,9 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
 
 
 class Function(_Told, frozen=True, kw_only=True, tag="function"):
-    """A tf.function that was called. own: True if the user's code defines it, False if a library does."""
+    """A tf.function that the program called. own: True if the user's code defines it, False if a library
+    does.
+    """
 
     number: int
     name: str
@@ -67,54 +69,56 @@ class Function(_Told, frozen=True, kw_only=True, tag="function"):
 
 
 class Traces(_Told, frozen=True, kw_only=True, tag="traces"):
-    """Calls that traced a function: their duration and arguments."""
+    """The calls of a function that traced it: their seconds and arguments."""
 
     number: int
     traces: tuple[tuple[float, list[list[Any]] | None], ...]
 
 
 class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
-    """The program's activity since the previous message. reads, fed and tapes are totals since the start."""
+    """The program's activity since the previous message."""
 
     now: float
     cpu: float = 0.0
     delayed: float = 0.0
-    """Total seconds during which the thread that runs the steps was ready to run but had no processor."""
+    """Seconds since the start in which the thread that runs the steps was ready to run but got no
+    processor.
+    """
     calls: tuple[tuple[Key, float, float, bool], ...] = ()
     """Calls of tf.functions: function number, start, end, and whether the call traced. The end is 0 if only
-    the start was seen.
+    the start is known.
     """
     waits: tuple[tuple[float, float], ...] = ()
-    """Waits for a batch in Python: start and duration."""
+    """Waits for a batch in Python code: start and duration."""
     samples: tuple[tuple[str, int, str, str, int, int], ...] = ()
-    """Samples of the thread that runs the steps: file, line, function, and the library function called from
-    there; the index of the call (-1: between calls, -2: waiting for a batch, -3: before the first step); the
-    number of samples.
+    """Samples of the thread that runs the steps: file, line, function; the library function that this line
+    calls; index of the call (-1: between calls, -2: waiting for a batch, -3: before the first step); number
+    of samples.
     """
     reads: tuple[tuple[str, int, int, float, str], ...] = ()
-    """Values that were copied to the host: file, line, count, seconds, function."""
+    """Copies of values to the host since the start: file, line, count, seconds, function."""
     fed: tuple[tuple[int, int, int], ...] = ()
-    """NumPy arrays passed to a tf.function: the function's number, the number of calls, and bytes."""
+    """NumPy arrays passed to a tf.function since the start: the function's number, number of calls, bytes."""
     tapes: tuple[tuple[str, int, int, bool], ...] = ()
-    """Gradient tapes in Python: file, line, count, and whether a library created them."""
+    """Gradient tapes in Python since the start: file, line, count, and whether a library created them."""
     copied: tuple[tuple[str, int, int, int, float], ...] = ()
-    """NumPy arrays converted to tensors, in total: file, line, count, bytes, seconds."""
+    """NumPy arrays converted to tensors since the start: file, line, count, bytes, seconds."""
     compiled: tuple[tuple[int, int, float], ...] = ()
-    """Calls that passed new shapes to a function that XLA compiles, in total: the function's number, count,
-    seconds.
+    """Calls since the start that passed new shapes to a function compiled by XLA: the function's number,
+    count, seconds.
     """
     stacks: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
-    """Eager ops run by the thread that runs the steps, as (stack, count) pairs. A stack lists the lines of
-    user code that led to the op, outermost first.
+    """Eager ops of the thread that runs the steps, as (stack, count) pairs. A stack lists the lines of user
+    code that led to the op, outermost first.
     """
     iterators: int = 0
-    """Total number of dataset iterations started."""
+    """Number of dataset iterations that the program has started."""
     made: tuple[tuple[int, int], ...] = ()
-    """tf.functions that the program creates again for every call or every second call: the function's number,
-    and the number of times that it was created.
+    """tf.functions that the program creates again for each call or every second call: the function's
+    number, and how often it was created.
     """
     makers: tuple[tuple[str, int, str, int], ...] = ()
-    """Samples of other threads in the user's code, in total: file, line, function, count."""
+    """Samples of other threads in the user's code since the start: file, line, function, count."""
 
 
 class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
@@ -131,7 +135,7 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
     """GPU memory in use and its limit, in units of 16 MiB."""
     eager_functions: bool = False
     sessions: bool = False
-    """True if the program uses TensorFlow 1 graph mode."""
+    """True if the program uses TensorFlow 1 sessions."""
     determinism: bool = False
     numerics: bool = False
     policy: str = ""
@@ -140,8 +144,8 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """A dataset stage: its kind (`Map`, `ParallelMap`, `Prefetch`), source line, and the ops of its
-    function.
+    """A stage of a dataset: its kind (`Map`, `ParallelMap`, `Prefetch`), source line, and its function's
+    ops.
     """
 
     stage: str
@@ -155,12 +159,12 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
-    """A dataset over which the program iterates, with its stages, last first."""
+    """A dataset that the program iterates over, with its stages, last first."""
 
     stages: tuple[Stage, ...]
     iterator: float = 0.0
     shapes: tuple[tuple[int | None, ...] | None, ...] = ()
-    """Shapes of its elements; None if not known."""
+    """Shapes of its elements; None for an unknown shape."""
     file: str = ""
     line: int = 0
     """The user's line that starts the iteration; 0 if a library starts it."""
@@ -177,11 +181,11 @@ class Graph(_Told, frozen=True, kw_only=True, tag="graph"):
     """
     layers: tuple[str, ...] = ()
     recurrent: tuple[tuple[str, str, str], ...] = ()
-    """LSTM and GRU layers whose settings exclude cuDNN: name, class, settings."""
+    """LSTM and GRU layers that cannot use cuDNN because of their settings: name, class, settings."""
 
 
 class Window(_Told, frozen=True, kw_only=True, tag="window"):
-    """A profiler window from `start` to `end`; its file follows the message."""
+    """A profiler window from `start` to `end`; the profile's file is sent after this message."""
 
     start: float
     end: float
@@ -192,25 +196,26 @@ class Window(_Told, frozen=True, kw_only=True, tag="window"):
 
 
 class Kernels(_Told, frozen=True, kw_only=True, tag="kernels"):
-    """The kernels in the program's TensorFlow: for each op, the dtypes by device."""
+    """Kernels in the program's TensorFlow: for each op, the dtypes by device."""
 
     ops: dict[str, dict[str, tuple[str, ...]]]
 
 
 class Fault(_Told, frozen=True, kw_only=True, tag="fault"):
-    """The observer failed; the program is unaffected."""
+    """The observer failed; the program continues normally."""
 
     text: str
     detail: str = ""
 
 
 class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
-    """The program itself uses the profiler, so no window can open until it stops."""
+    """The program itself is using the profiler, so the observer cannot."""
 
 
 class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
-    """The response to a request to capture a step at its next call. problem: why the step was not captured;
-    "" if it was.
+    """The observer has tried to capture a step at its next call.
+
+    problem: why the step was not captured; "" if it was.
     """
 
     number: Key
@@ -220,18 +225,14 @@ class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
 
 
 class Account(_Told, frozen=True, kw_only=True, tag="account"):
-    """How the main thread spent its time since the previous message; the first message covers the time since
-    Python started.
-    """
+    """How the main thread spent its time since the previous message, or since Python started."""
 
     rows: tuple[tuple[AccountKind, tuple[tuple[str, int], ...], str, str, float], ...] = ()
-    """Each row: kind; user lines, outermost first; library function that the last line calls; the user's
-    function; seconds.
+    """Rows of time: kind; user lines, outermost first; library function that the innermost line calls; the
+    user's function; seconds.
     """
     calls: tuple[tuple[str, int, str, int, int], ...] = ()
-    """Calls of the library in total: file, line, library function, count, number of samples passed (0:
-    unknown).
-    """
+    """Library calls in total: file, line, library function, count, number of samples passed (0: unknown)."""
     wall: float = 0.0
     """Seconds since Python started."""
     watching: float = 0.0
@@ -265,23 +266,21 @@ Told = (
     | End
 )
 
-# The page
-
 
 class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """The step time: number of steps, median with 95% interval, and what counts as one step."""
+    """The times of the steps."""
 
     n: int = 0
     median_s: float | None = None
     ci95_s: tuple[float, float] | None = None
     kind: Kind = ""
     name: str = ""
-    """The user's function that is the step, or `file.py:12` for a gradient tape; "" for a library
+    """The user's function that is the step, or `file.py:12` for a gradient tape; "" for a library's
     function.
     """
     total_s: float | None = None
-    """Seconds of all steps, without gaps that are much longer than a step. Savings in a step are shares of
-    this time.
+    """Seconds of all steps, without gaps much longer than a step. A finding's saved time within a step is a
+    share of this time.
     """
 
 
@@ -292,7 +291,7 @@ class StepPart(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     share: float
     ci95: tuple[float, float] | None = None
-    """95% interval of the share, over the profiled steps."""
+    """The 95% interval of the share, from the profiled steps."""
 
 
 class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,13 +307,11 @@ class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
     differed: str = ""
     """What differed between the function's traces."""
     number: int = 0
-    """The function's number in the process; if the same code created several functions, the number of the
-    last one.
-    """
+    """The function's number in the process; the last number if the same code created several functions."""
 
 
 class OpRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An op of a step. reason: why it does not run on a GPU; "" if it does."""
+    """An op of a step. reason: why the op does not run on a GPU; "" if it does."""
 
     op: str
     device: str
@@ -326,34 +323,32 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """The measured effect of a finding's change on the program's own step."""
+    """The measured effect of a recommended change on the program's own step."""
 
     step: float | None = None
     """Speedup of the step, as a factor."""
     step_ci95: tuple[float, float] | None = None
     compile_s: float | None = None
-    """Seconds that the change adds to the first step for compiling."""
+    """Seconds that compiling adds to the first step after the change."""
     program: float | None = None
-    """Speedup of the program so far, as a factor, computed from the steps' share of the program's time and
-    from `compile_s`.
-    """
+    """Speedup of the program so far, as a factor, computed from its time in steps and from `compile_s`."""
     if_input_keeps_up: bool = False
-    """True if `program` is a maximum, because the faster step may only wait longer for input."""
+    """True if `program` is an upper bound, because a faster step may just wait longer for input."""
     doubts: tuple[str, ...] = ()
     """Reasons to doubt the speedup, such as `busy host`."""
     said: str = ""
-    """A sentence about the measurement, or why nothing was measured."""
+    """The measured effect in a sentence, or why nothing was measured."""
 
 
 class Bottleneck(Found, frozen=True, kw_only=True):
-    """A bottleneck and what to change.
+    """A bottleneck, and the change that removes it.
 
-    gain_at_most: upper bound of the speedup, of the steps if `share` is known, else of the program.
+    gain_at_most: upper bound of the speedup: of the steps if `share` is known, else of the program.
     """
 
     code: Code
     remedy: str = msgspec.field(name="change", default="")
-    """What to change."""
+    """The recommended change."""
     file: str = ""
     line: int = 0
     share: float | None = None
@@ -363,31 +358,31 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     program_share: float | None = None
     """Share of the program's wall time."""
     saves_s: float | None = None
-    """Estimated seconds that the fix saves; their maximum if `if_input_keeps_up`."""
+    """Estimated seconds that the change saves; an upper bound if `if_input_keeps_up`."""
     if_input_keeps_up: bool = False
-    """True if the faster step may only wait longer for input, so that the fix may save nothing before the
-    input becomes faster.
+    """True if a faster step may just wait longer for input, so that the change may save nothing until the
+    input is faster.
     """
     first: tuple[str, ...] = ()
-    """Changes that this advice requires first."""
+    """Changes to make before this one."""
     preset: str = ""
-    """The preset that demonstrates the same problem."""
+    """Name of a preset that demonstrates the same problem."""
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
-    """The program's sizes as parameters of that preset, if known."""
+    """The program's sizes as parameters of the preset, if known."""
     part_of: Code | None = None
-    """The finding whose time includes this finding's time. Fixing both gains no more than fixing the other
-    finding alone.
+    """The finding whose time includes this finding's time. Fixing both findings saves no more than fixing
+    that one.
     """
     tried: Tried | None = None
 
     @property
     def key(self) -> tuple[Code, str, int]:
-        """Identifies the finding by its cause and line."""
+        """The finding's code, file and line."""
         return self.code, self.file, self.line
 
 
 class HostOp(msgspec.Struct, frozen=True, kw_only=True):
-    """An op that would stay on the CPU even with a GPU, and the reason."""
+    """An op that would run on the CPU even if the host had a GPU, and the reason."""
 
     op: str
     file: str = ""
@@ -396,14 +391,14 @@ class HostOp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OnGpu(msgspec.Struct, frozen=True, kw_only=True):
-    """The best case for the program on a GPU that you do not have. Computed, not measured."""
+    """An upper bound for the program's speed on a GPU that you do not have. Computed, not measured."""
 
     card: str
     """The data sheet's name, `h100`."""
     name: str = ""
-    """The display name, `H100`."""
+    """The GPU's display name, `H100`."""
     at_most: float | None = None
-    """Upper bound of the whole program's speedup; None without a bound."""
+    """Upper bound of the whole program's speedup; None if unknown."""
     limited_by: str = ""
     """What limits the speedup."""
     reason: str = ""
@@ -414,7 +409,7 @@ class OnGpu(msgspec.Struct, frozen=True, kw_only=True):
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """The cost of watching the program.
 
-    share: part of the program's time. windows: number of profiler windows.
+    share: share of the program's time. windows: number of profiler windows.
     """
 
     share: float = 0.0
@@ -434,41 +429,41 @@ class ProcessRow(msgspec.Struct, frozen=True, kw_only=True):
     steps: StepTimes
     host: str = ""
     part: str = ""
-    """The largest part of the process's step."""
+    """The largest part of this process's step."""
     share: float | None = None
     """Share of the step that `part` takes."""
 
 
 PROGRAM = "program"
-"""Used in place of a device name for the program itself."""
+"""Stands for the program itself in place of a device name."""
 
 
 class AccountRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds that the program spends on one kind of work at one place."""
+    """Seconds that the program spent on one kind of work at one place."""
 
     kind: AccountKind
     stack: tuple[str, ...] = ()
     """User lines as `file.py:12`, outermost first."""
     seconds: float = 0.0
     call: str = ""
-    """The TensorFlow or Keras function that the innermost line calls, such as `Model.predict`, or ""."""
+    """The TensorFlow or Keras function that the innermost line calls, such as `Model.predict`; "" if none."""
     function: str = ""
-    """The user's function around the innermost line."""
+    """The user's function that contains the innermost line."""
     count: int = 0
-    """Number of calls of `call` from the innermost line, if they are counted; else 0."""
+    """Number of calls of `call` from the innermost line; 0 if not counted."""
     samples: int = 0
-    """Total samples passed to the calls of `call`; 0 if unknown."""
+    """Total number of samples passed to these calls; 0 if unknown."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """The load of a device while the program ran, averaged over one sample per second."""
+    """The load of a device while the program ran, from one sample per second."""
 
     device: str
     """`CPU`, `GPU:0`, or `program` for the process itself."""
     use: float | None = None
-    """Average busy share of the device (0 … 1); for the program, the number of busy processors."""
+    """Average busy share of the device (0 … 1); for the program, the average number of busy processors."""
     memory: int | None = None
-    """Peak bytes; for the CPU, memory in use on the host."""
+    """Peak memory use in bytes; for the CPU, of the whole host."""
     memory_total: int | None = None
     clock_hz: float | None = None
     clock_max_hz: float | None = None
@@ -477,7 +472,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """The summary of a watched program: the object printed by `tuilab watch --json`."""
+    """The summary of a watched program: the object that `tuilab watch --json` prints."""
 
     command: tuple[str, ...]
     exit_code: int | None = None
@@ -491,13 +486,13 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     functions: tuple[FunctionRow, ...] = ()
     ops: tuple[OpRow, ...] = ()
     ran_on: str = ""
-    """The devices on which the program's ops ran, in a sentence; "" without a profile."""
+    """In a sentence, the devices that the program's ops ran on; "" without a profile."""
     stages: tuple[Stage, ...] = ()
     findings: tuple[Bottleneck, ...] = ()
     account: tuple[AccountRow, ...] = ()
-    """How the program spent every second, longest rows first."""
+    """How the program spent its time, longest rows first."""
     on_a_gpu: OnGpu | None = None
-    """On a host without a GPU: the best case with a GPU."""
+    """On a host without a GPU: an upper bound for the program's speed with one."""
     cost: Cost = Cost()
     loads: tuple[Load, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
@@ -505,8 +500,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Together(msgspec.Struct, frozen=True, kw_only=True):
-    """The pages of several programs: the object that `tuilab watch --json` writes for several hosts."""
+    """The pages of several programs: the object that `tuilab watch --json` prints for several hosts."""
 
     programs: tuple[Page, ...]
     slowest: str = ""
-    """The process with the longest step, in a sentence."""
+    """The process with the slowest step, in a sentence."""

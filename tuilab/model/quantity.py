@@ -16,16 +16,16 @@ _NUMBER = re.compile(r"^([0-9][0-9_,]*(?:\.[0-9]+)?|\.[0-9]+)\s*([kKmMgG]i?)?$")
 
 
 LEAST, GREATEST = 1e-9, 1e18
-"""Numbers outside this range are shown with an exponent."""
+"""Numbers of a magnitude outside this range are shown with an exponent."""
 EXACT = 18
-"""Maximum digits of a whole number; a longer number exceeds the range of every parameter."""
+"""Maximum digits of an integer that is parsed exactly; no parameter allows longer ones."""
 
 
 def parse_integer(text: str, *, binary: bool = False) -> int:
     """Parse `65536`, `65_536`, `64k`, `1.5M`, `64Ki`.
 
-    `k`, `M` and `G` are decimal, or powers of 1,024 with `binary` (for samples and matrix sides). Raises
-    ValueError if the text is not a whole number.
+    `k`, `M` and `G` are powers of 1,000, or of 1,024 if `binary`. Raises ValueError if the text is not a
+    whole number.
     """
     match = _NUMBER.fullmatch(text.strip())
     if not match:
@@ -56,12 +56,12 @@ def _rounded(value: float, digits: int) -> tuple[float, int]:
         return value, 0
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, decimals)
-    # If rounding turned 9.997 into 10.00, use one digit fewer.
+    # If rounding turned 9.997 into 10.00, use one decimal fewer.
     return rounded, digits - 1 - math.floor(math.log10(abs(rounded)))
 
 
 def digits_for(value: float, half_width: float | None) -> int:
-    """Return the number of significant digits (2 to 4) that are meaningful for an interval of ± `half_width`.
+    """Return how many significant digits (2 to 4) to show for an interval of ± `half_width`.
 
     The last digit shown is the first one that the half-width affects.
     """
@@ -71,27 +71,28 @@ def digits_for(value: float, half_width: float | None) -> int:
 
 
 Units = tuple[tuple[float, str], ...]
-"""Unit sizes and names in ascending order, each a thousand times the previous."""
+"""The size and name of each unit, in ascending order; each unit is a thousand times the previous one."""
 _TIME_UNITS: Units = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _PREFIXES: Units = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P"))
 
 
 def unit_for(value: float, digits: int, units: Units = _PREFIXES) -> tuple[float, str]:
-    """Return the unit in which the rounded `value` is below 1,000; else the largest unit.
+    """Return the size and name of the unit in which the rounded `value` is below 1,000, or of the largest
+    unit.
 
-    Rounding comes first, so that 999.6 k becomes 1.00 M and not 1,000 k.
+    Rounding first turns 999.6 k into 1.00 M instead of 1,000 k.
     """
     return next((unit for unit in units if abs(_rounded(value / unit[0], digits)[0]) < 1_000), units[-1])
 
 
 def time_unit(seconds: float, digits: int = 3) -> tuple[float, str]:
-    """Return the best unit for `seconds` as a pair (seconds per unit, name)."""
+    """Return the best unit for `seconds`: its size in seconds, and its name."""
     return unit_for(seconds, digits, _TIME_UNITS)
 
 
 def seconds(value: float, half_width: float | None = None) -> str:
-    """Format seconds in a fitting unit: 0.000483 as `483 µs`, with as many digits as the interval makes
-    meaningful.
+    """Format seconds in a fitting unit, such as 0.000483 as `483 µs`, with as many digits as the half-width
+    allows.
     """
     digits = digits_for(value, half_width)
     scale, name = time_unit(value, digits)
@@ -99,21 +100,21 @@ def seconds(value: float, half_width: float | None = None) -> str:
 
 
 def rough(seconds: float) -> str:
-    """Format an estimated duration in whole seconds, minutes or hours: `3 min`."""
+    """Format a rough duration in whole seconds, minutes or hours: `3 min`."""
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 5_970 else f"{round(seconds / 3_600)} h"
 
 
 def median_of(value: float, half_width: float | None = None) -> str:
-    """Format a measured median with as many digits as its interval makes meaningful, or two without an
-    interval.
+    """Format a median in seconds with as many digits as its half-width allows, or with two if there is
+    none.
     """
     return seconds(value, abs(value) / 10 if half_width is None else half_width)
 
 
 def as_shown(value: float, half_width: float | None = None) -> float:
-    """Round `value` to the digits that `median_of` would show."""
+    """Round `value` to the digits that `median_of` shows."""
     return _rounded(value, digits_for(value, abs(value) / 10 if half_width is None else half_width))[0]
 
 
@@ -122,14 +123,14 @@ def half_of(ends: tuple[float, float] | None) -> float | None:
 
 
 def interval(low: float, high: float, like: float) -> str:
-    """Format an interval, `[0.47 0.50]`, in the unit that fits `like`."""
+    """Format an interval in seconds, `[0.47 0.50]`, in the unit that fits `like`."""
     digits = digits_for(like, (high - low) / 2)
     scale, _ = time_unit(like, digits)
     return f"[{significant(low / scale, digits)} {significant(high / scale, digits)}]"
 
 
 def count(value: float) -> str:
-    """Format a count: `65536` → `65,536`; numbers of 100,000 or more are rounded: `262 k`, `16.8 M`."""
+    """Format a count: `65536` → `65,536`; from 100,000 up, rounded with a prefix: `262 k`, `16.8 M`."""
     return f"{value:,.0f}" if abs(round(value)) < 100_000 else prefixed(value)
 
 
@@ -145,27 +146,29 @@ def rate(value: float, unit: str) -> str:
 
 
 def prefixed(value: float, digits: int = 3, unit: str = "") -> str:
-    """Format a number with a decimal prefix: `262 k`, `16.8 MB`; below 1,000 without a prefix: `12 B`."""
+    """Format a number with a decimal prefix: `262 k`, `16.8 MB`; below 1,000, without one: `12 B`."""
     scale, prefix = unit_for(value, digits)
     return f"{significant(value / scale, digits)} {prefix}{unit}".rstrip()
 
 
 def share_words(share: float) -> str:
-    """Format a share of a roof: `53%`; below 10% with one decimal; `<0.1%` for tiny shares."""
+    """Format a share: `53%`; below 10% with one decimal; below 0.1% as `<0.1%`."""
     if share < 0.001:
         return "<0.1%"
     return f"{100 * share:.0f}%" if share >= 0.0995 else f"{100 * share:.1f}%"
 
 
 def limited_share(share: float, *, least: bool, most: bool) -> str:
-    """Return `share_words` with `≥` for a lower limit, `≤` for an upper limit, or `≈` if it is both."""
+    """Return `share_words` with `≥` if the share is a lower limit, `≤` for an upper limit, `≈` for both."""
     words = share_words(share)
     sign = {(True, False): "≥ ", (False, True): "≤ ", (True, True): "≈ "}.get((least, most), "")
     return sign + words if words[0].isdigit() else words
 
 
 def suffixed(value: int, *, binary: bool = True) -> str:
-    """Format a number as users type it: `16777216` → `16M`, `10240` → `10k`; others with separators."""
+    """Format an integer as users type it: `16777216` → `16M`, `10240` → `10k`; other integers with
+    separators.
+    """
     base = 2**10 if binary else 10**3
     for power, suffix in ((3, "G"), (2, "M"), (1, "k")):
         if value and value % base**power == 0:
@@ -186,7 +189,5 @@ _FIGURE = re.compile(rf"\[[\d.,]+ [\d.,]+\]|(?:± )?\d[\d.,]*(?: (?:{_UNITS})(?!
 
 
 def keep_on_line(text: str) -> str:
-    """Replace the spaces between a figure and its unit, and inside an interval, with placeholders for
-    non-breaking spaces.
-    """
+    """Replace the spaces between a figure and its unit, and within an interval, by `HELD`."""
     return _FIGURE.sub(lambda figure: figure[0].replace(" ", HELD), text)

@@ -1,4 +1,4 @@
-"""The protocol to a worker: every message that it receives."""
+"""The protocol: every message that a worker receives."""
 
 import json
 
@@ -13,11 +13,11 @@ from tuilab.model.subject import Model, subject_of
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
     id: str
-    """Id chosen by the sender; for a run, the run's id."""
+    """Id that the sender chose; for a run, the run's id."""
 
 
 class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
-    """Run a scenario; `id` becomes the run's id."""
+    """Measure a scenario; `id` becomes the run's id."""
 
     scenario: Scenario
     arms: tuple[Arm, ...]
@@ -27,13 +27,13 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     preset: str = ""
     """Name of the run's preset; "" if none."""
     pace: bool = False
-    """Wait for `Painted` after each report (at most 0.25 s), so that the screen is not redrawn while a block
+    """Wait for `Painted` after each report, up to 0.25 s, so that the screen is never redrawn while a block
     is timed.
     """
     cold: bool = False
-    """Rotate several input buffers, which together exceed the last-level cache."""
+    """Alternate between several input buffers that together exceed the last-level cache."""
     latency: bool = True
-    """Also time a single synchronized call per block."""
+    """Also time single synchronized calls, one per block."""
     phases: bool = True
     """Also split the time of a call into phases."""
     placement: bool = True
@@ -41,73 +41,76 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     seed: int | None = None
     """Seed for the random order of arms; None for a random seed."""
     worker: int = 0
-    """Index of this worker among the fresh workers of a `publish` run."""
+    """Index of this worker among the fresh workers of a `publish` run, from 0."""
     zygote: int | None = None
     """For a forked worker, the index of its zygote; None for a fresh one."""
     waits: bool = False
-    """Build the arms, send only `TurnOver`, and start timing after a `Turn`. All processes of the run build
-    their arms at the same time but measure one after another.
+    """Build the arms, send only `TurnOver`, and start timing at the first `Turn`. The processes of a run
+    thus build their arms at the same time but are timed one after another.
     """
     settled: tuple[str, ...] = ()
-    """For a further process: the arms that ran at full speed from their first block in an earlier process.
-    They get a short warm-up.
+    """For a further process: the arms that an earlier process found at full speed from their first block,
+    and that therefore get a short warm-up.
     """
     part: int = 0
-    """Index (from 0) of the group of arms that this process measures, if some arms must not share a process.
+    """If some arms must not share a process: the index of the group of arms that this process measures,
+    from 0.
     """
     spool: str = ""
-    """The folder to which the run's events are also written until the run is over; `~` for the measuring
-    machine's default folder.
+    """The folder for a copy of the run's events until the run is over; `~` means the measuring machine's
+    default folder.
 
-    If the lab disappears, the events stay there."""
+    If the lab disappears, the events stay there.
+    """
     finish: bool = True
     """Whether to finish the run if the lab disappears."""
     points: tuple[Point, ...] = ()
-    """Sweep points to measure instead of the whole grid, to resume a run."""
+    """The sweep points to measure, to resume a run; empty for all points."""
     turns: bool = False
     """True if other workers on this machine measure the same run. Before each round, this worker sends
-    `TurnOver` and stays idle until it gets a `Turn`."""
+    `TurnOver` and waits idle for a `Turn`.
+    """
     roofs: tuple[Roofs, ...] | None = None
     """Known roofs (hardware limits) of the machines that may measure.
 
-    The worker reports its own machine's roofs with the run, or measures them at the end if it has none. None:
-    do not measure or report roofs."""
-    roofs_later: bool = False
-    """Do not measure roofs during the run. `Finished` reports whether they are due, and the lab requests them
-    later.
+    The worker reports the roofs of its own machine with the run, or measures them at the end if they are
+    not known. If None, it does neither.
     """
+    roofs_later: bool = False
+    """Do not measure roofs during the run. `Finished` then reports whether they are due."""
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):
-    """Stop the run `id` between calls. The worker's reading thread handles this immediately."""
+    """Stop the run `id` between two calls. The worker's reading thread handles this request immediately."""
 
 
 class Painted(_Request, frozen=True, kw_only=True, tag="painted"):
-    """The lab has painted the last report of run `id`."""
+    """The lab has shown the last report of the run `id`."""
 
 
 class Turn(_Request, frozen=True, kw_only=True, tag="turn"):
-    """It is this worker's turn in run `id`."""
+    """In the run `id`, it is this worker's turn to measure."""
 
 
 class Declare(_Request, frozen=True, kw_only=True, tag="declare"):
-    """Load `path/to/file.py:function` and return its declaration."""
+    """Load the user's function or model and return its declaration."""
 
     file: str
     """`path/to/file.py:name`, `model.keras` or `FOLDER:SIGNATURE`."""
     opening: Opening = AS_IT_IS
-    """Permissions for a model file, and its inputs."""
+    """The user's permissions for a model file, and its inputs."""
 
 
 class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
     """A request other than a run. `kind` names the handler; `body` is its struct as JSON."""
 
     kind: str
-    """The name of the handler."""
+    """Name of the handler."""
     body: msgspec.Raw = msgspec.Raw(b"{}")
-    """The handler's struct as JSON."""
+    """The handler's struct, as JSON."""
     idle: bool = False
-    """Answer only while no other request is pending. The next request stops this one, which is then refused.
+    """Answer only while no other request is pending. The next request interrupts this one, which is then
+    refused.
     """
 
 
@@ -118,7 +121,7 @@ class Shutdown(_Request, frozen=True, kw_only=True, tag="shutdown"):
 Request = Measure | Cancel | Painted | Turn | Declare | Ask | Shutdown
 
 CONFINE = "TUILAB_CONFINE"
-"""Environment variable of a worker that is confined from its start; its value comes from `confined_to`."""
+"""Environment variable that confines a worker from its start; its value is the text from `confined_to`."""
 
 
 class _Measured(msgspec.Struct):
@@ -128,7 +131,7 @@ class _Measured(msgspec.Struct):
 
 
 def confined_to(request: Request) -> str:
-    """Return, as JSON, the files that the worker may open for the request; "" if it is not confined."""
+    """Return, as JSON, the files that a worker may open for the request; "" if the worker is not confined."""
     if isinstance(request, Declare):
         return scope(request.file, request.opening)
     if isinstance(request, Measure):
@@ -140,8 +143,9 @@ def confined_to(request: Request) -> str:
 
 
 def scope(file: str, opening: Opening) -> str:
-    """Return, as JSON, the files that a worker may open for a scenario: an untrusted model, its data and its
-    code.
+    """Return, as JSON, the files that a worker may open for a scenario.
+
+    Only an untrusted model confines a worker: it may open the model, its data and its code.
     """
     if not file or opening.trust or not isinstance(subject_of(file), Model):
         return ""

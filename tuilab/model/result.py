@@ -17,7 +17,7 @@ from tuilab.model.scenario import Scenario
 
 SCHEMA = 1
 SHORT = 18
-"""Maximum characters of a reason that is shown in place of a figure."""
+"""Maximum characters of a reason that a table shows in place of a figure."""
 
 CrossoverStatus = Literal["found", "none", "beyond", "several", "unknown"]
 
@@ -31,9 +31,9 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
     tensorflow: str
     python: str
     environment: str = ""
-    """Folder of the environment whose Python measured; "" for the lab's own."""
+    """Folder of the Python environment that measured; "" for the lab's own environment."""
     settings: tuple[str, ...] = ()
-    """Settings of `environment`: `TF_ENABLE_ONEDNN_OPTS=0`."""
+    """The environment's settings, such as `TF_ENABLE_ONEDNN_OPTS=0`."""
 
 
 class CaveatLine(Found, frozen=True, omit_defaults=True):
@@ -44,26 +44,29 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a run's figures can be trusted, and why not."""
 
     half_width: float | None
-    """The largest relative half-width: half of an arm's 95% interval over its median (0 … 1); None if an arm
-    has no interval."""
+    """Half of an arm's 95% interval divided by its median (0 … 1), the largest of all arms; None if an arm
+    has no interval.
+    """
     wanted: float | None
     """The half-width that the budget requires."""
     precise: bool
-    """True if every arm reached that half-width."""
+    """True if the half-width of every arm is at most `wanted`."""
     reasons: tuple[str, ...]
-    """Reasons to doubt the figures, in two words each, most severe first."""
+    """Short reasons to doubt the figures, such as `busy host`, most severe first."""
     badge: str
-    """Precision and reasons in one line; "" if there is no doubt or no data yet."""
+    """Precision and reasons in one line; "" if there is no doubt, or no data yet."""
     of: str = ""
-    """The variation that the intervals cover: `within this process and minute`, `over 5 processes, …`."""
+    """The variation that the intervals include: `within this process and minute`, `over 5 processes, …`."""
     alike: str = ""
-    """The range of medians from runs with the same settings on this machine, in a sentence; "" if there are
+    """In a sentence, the range of medians from runs with the same settings on this machine; "" if there are
     too few runs.
     """
 
 
 class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm's median in rounds without other load; the arm's own `median_s` covers all rounds."""
+    """An arm's median over the rounds without load from other processes. The arm's own `median_s` covers
+    all rounds.
+    """
 
     median_s: float
     """Seconds per call."""
@@ -72,11 +75,11 @@ class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     """Number of blocks."""
     sentence: str
-    """A sentence with the median of the undisturbed rounds and the median of all rounds."""
+    """A sentence that compares this median with the median of all rounds."""
 
 
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm's figures. Times are seconds per call; None if the arm did not run."""
+    """The figures of one arm. Times are seconds per call; they are None if the arm did not run."""
 
     id: str
     """A stable id for scripts: `cpu0.graph.resident.float32`."""
@@ -85,7 +88,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     requested_device: str
     """The requested device: `GPU:0`."""
     device: str | None
-    """The observed device; None if the arm did not run."""
+    """The device observed to compute; None if the arm did not run."""
     mode: Mode
     dtype: str
     input: Input
@@ -94,9 +97,9 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     status: Status
     """`ok`, `unavailable`, `failed` or `cancelled`."""
     reason: str
-    """Why the status is not `ok`."""
+    """Why the status is not `ok`; "" if it is."""
     median_s: float | None
-    """Median over blocks of calls, so it measures throughput."""
+    """Median over blocks of calls. It measures throughput; `latency_s` measures single calls."""
     ci95_s: tuple[float, float] | None
     """The 95% interval of the median."""
     n: int
@@ -104,26 +107,26 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     latency_s: float | None
     """Median seconds of single synchronized calls."""
     first_call_s: float | None
-    """Seconds of the first call, which traces, optimizes, compiles and runs."""
+    """Seconds of the first call, which includes tracing, optimizing and compiling."""
     second_call_s: float | None
     """Seconds of the second call."""
     phases_s: dict[str, float]
-    """Seconds per call by phase, as in `account`; all phases add up to `median_s`."""
+    """Seconds per call by phase, as in `account`. The phases add up to `median_s`."""
     flags: tuple[CaveatLine, ...]
     """Caveats about this arm."""
     account: Account | None = None
-    """The phases with intervals and sources; None if not measured."""
+    """The phases with their intervals and sources; None if not measured."""
     examples_per_s: float | None = None
     """For a model, the batch divided by the median; None if the batch is fixed or there is no median."""
     roof: ArmRoof | None = None
-    """The arm's rates compared with the device's roof; None if the work or the time is unknown."""
+    """The arm's rates compared with the roofs of its device; None if the work or the time is unknown."""
     undisturbed: Undisturbed | None = None
-    """The figures from undisturbed rounds; None if these figures equal `median_s` within the noise, or too
-    few rounds were undisturbed.
+    """The figures of the undisturbed rounds; None if they equal `median_s` within the noise, or if there
+    are too few such rounds.
     """
     does: str = ""
-    """What the arm's calls do, if the run's arms do different work. Only arms that do the same work are
-    compared.
+    """What the arm's calls do, if different arms of the run do different work. Only arms that do the same
+    work are compared.
     """
 
     @property
@@ -132,35 +135,31 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why_no_figure(self) -> str:
-        """The reason why the arm has no figure: `reason` if it is short, or else the status; "" for an arm
-        that can still run.
-        """
+        """Why the arm has no figure, in at most `SHORT` characters."""
         if self.status == "ok":
             return "no figure yet"
         return self.reason if 0 < len(self.reason) <= SHORT else self.status
 
 
 class Ratio(msgspec.Struct, frozen=True):
-    """The time of arm `a` divided by the time of arm `b`: the trimmed geometric mean of a / b over their
-    common rounds.
+    """The time of arm `a` divided by the time of arm `b`: the trimmed geometric mean over their common
+    rounds.
     """
 
     a: str
-    """An arm's id."""
+    """Id of the arm in the numerator."""
     b: str
-    """An arm's id."""
+    """Id of the arm in the denominator."""
     ratio: float
     """Time of `a` divided by the time of `b`."""
     ci95: tuple[float, float]
     """The 95% interval of `ratio`."""
     paired: bool = True
-    """True if computed from common rounds; False if the arms have no common rounds, so that the ratio
-    compares the means of the arms.
-    """
+    """False if the arms have no common rounds, so that the ratio is that of their means."""
 
 
 class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One op of one arm and its placement."""
+    """One op of one arm, and its placement."""
 
     arm: str
     node: str
@@ -179,8 +178,6 @@ class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def placement_row(arm: str, node: Node) -> PlacementRow:
-    # Use positional arguments, because a run may have 100,000 rows, and keyword arguments take ten times as
-    # long.
     return PlacementRow(
         arm=arm,
         node=node.name,
@@ -199,7 +196,7 @@ def placement_row(arm: str, node: Node) -> PlacementRow:
 
 
 class PointArm(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm at one point of a sweep."""
+    """The figures of one arm at one point of a sweep."""
 
     id: str
     median_s: float | None
@@ -214,25 +211,29 @@ class PointArm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PointResult(msgspec.Struct, frozen=True):
-    """One sweep point: its parameters, and each arm's figures."""
+    """One point of a sweep: its parameters, and the figures of each arm."""
 
     values: dict[str, Value]
     arms: tuple[PointArm, ...]
     host: str = ""
-    """The fleet node that measured the point."""
+    """The fleet node that measured the point; "" without a fleet."""
     finished: bool = True
-    """False while the point is being measured, or if it was cut short. Sentences ignore unfinished points."""
+    """False while the point is being measured, or if its measurement was cut short. The answer ignores
+    unfinished points.
+    """
 
 
 class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     """The size along the axis above which `a` is faster than `b`."""
 
     a: str
-    """An arm's id."""
+    """Id of the arm that is faster above the crossover."""
     b: str
-    """An arm's id."""
+    """Id of the arm that is faster below the crossover."""
     at: float | None
-    """The crossover (the first, if `status` is `several`); None unless `status` is `found` or `several`."""
+    """The crossover, or the first one if `status` is `several`; None for other values of `status` than
+    `found` and `several`.
+    """
     ci95: tuple[float, float] | None
     """The 95% interval of `at`."""
     status: CrossoverStatus
@@ -240,21 +241,21 @@ class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str = ""
     """The crossover in words."""
     where: dict[str, Value] = {}
-    """Value of the second axis, in a two-axis sweep."""
+    """The value of the second axis, in a sweep over two axes."""
 
 
 class Diagnosis(Found, frozen=True):
-    """What limits an arm, and the remedy."""
+    """What limits an arm, and how to speed it up."""
 
     message: str = msgspec.field(name="sentence")
     arm: str = ""
     """Id of the arm."""
     share: float = 0.0
-    """Share of a call, 0 … 1; 0 if the diagnosis is not about a part of the call."""
+    """Share of a call (0 … 1) that the limit takes; 0 if it is not a part of the call."""
 
 
 class Contention(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm's slowdown while the run's other devices compute at the same time."""
+    """An arm's slowdown while the run's other devices compute, too."""
 
     arm: str
     device: str
@@ -272,21 +273,23 @@ class EnvironmentRatio(msgspec.Struct, frozen=True, kw_only=True):
     arm: str
     """The arm's label without the environment."""
     ratio: float
-    """Time in the first environment divided by the time in the second, paired by round."""
+    """The time in the first environment divided by the time in the second, paired by round."""
     ci95: tuple[float, float] | None
     differs: bool
-    """True if the two environments differ. The chance of any false report in the run is at most 5%."""
+    """True if the environments differ significantly. The chance that a run reports any false difference is
+    at most 5%.
+    """
 
 
 class EnvironmentPair(msgspec.Struct, frozen=True, kw_only=True):
-    """A comparison of two environments that took turns: each arm's ratio, and other differences."""
+    """A comparison of two environments that were measured in turns."""
 
     a: str
     """Name of the first environment."""
     b: str
     arms: tuple[EnvironmentRatio, ...]
     sentences: tuple[str, ...]
-    """Sentences about ratios, changed ops, first calls and import times."""
+    """Sentences about the ratios, changed ops, first calls and import times."""
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
@@ -306,7 +309,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     answer: str
     """The answer, in sentences."""
     budget: str
-    """`quick`, `standard` or `publish`."""
+    """Name of the budget: `quick`, `standard` or `publish`."""
     status: str
     """`running`, `ok`, `cancelled` or `failed`."""
     message: str
@@ -315,12 +318,12 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     at: str
     """Start time in UTC, ISO 8601."""
     elapsed_s: float
-    """Total duration of the run's rounds, in seconds."""
+    """Seconds that the run's rounds took."""
     rounds: int
     flags: tuple[CaveatLine, ...]
     """Caveats about the whole run."""
     facts: dict[str, Value | float]
-    """Observations other than time."""
+    """Observations other than times, by name."""
     diagnosis: tuple[Diagnosis, ...] = ()
     """The bottlenecks of the arms, most severe first."""
     axis: tuple[str, ...] = ()
@@ -331,20 +334,20 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """The main crossover."""
     crossovers: tuple[Crossover, ...] = ()
     machines: dict[str, MachineLine] = {}
-    """The machine of each host, keyed by the host name in the arms ("" for this host)."""
+    """The machine of each host, by the host's name in the arms ("" for this host)."""
     environments: tuple[EnvironmentPair, ...] = ()
-    """Comparisons of the first environment with each other environment, if the run measured several."""
+    """If the run measured several environments: comparisons of the first one with each of the others."""
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
     bounds: tuple[GpuBound, ...] = ()
-    """Lower bounds on a call's time on a GPU that you do not have, compared with the fastest CPU arm;
-    computed, not measured.
+    """Lower bounds on a call's time on a GPU that you do not have, with the time of the fastest CPU arm.
+    Computed, not measured.
     """
     sweep_bound: SweepBound | None = None
-    """The bounds at each point of a sweep."""
+    """The lower bounds at each point of a sweep."""
     model: ModelInfo | None = None
-    """The content of a model file."""
+    """The content of the measured model file."""
     batch: BatchAnswer | None = None
-    """The batch sizes to report, for a model with a variable batch size."""
+    """The recommended batch sizes, for a model with a variable batch size."""
     roofs: tuple[Roofs, ...] = ()
-    """Roofs (hardware limits) of the machines that the run used, if known."""
+    """Roofs (hardware limits) of the machines that measured, if known."""

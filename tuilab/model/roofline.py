@@ -1,5 +1,5 @@
-"""The roofline model: the work that a call must do, a machine's limits ("roofs"), and the resulting minimum
-time ("bound").
+"""The roofline model: the work of a call, a machine's limits ("roofs"), and the resulting minimum time
+("bound").
 """
 
 from typing import Literal
@@ -11,15 +11,15 @@ from tuilab.model.quantity import limited_share
 BoundBy = Literal[
     "arithmetic", "memory", "compute", "launches", "copies", "stalls", "input", "python", "not known"
 ]
-"""The part that limits a call; `compute` if the call is near neither the arithmetic nor the memory roof."""
+"""What limits a call; `compute` if the call is near neither the arithmetic nor the memory roof."""
 
 
 BOUND_WORDS = {"compute": "neither roof", "stalls": "waiting for the host"}
-"""Wording for parts whose names could be mistaken for a roof."""
+"""Wording for limits whose names could be mistaken for a roof."""
 
 
 def binding(by: BoundBy) -> str:
-    """Return the wording for the limiting part: the nearest roof, `neither roof`, `launches`, …"""
+    """Return the limit in words: the nearest roof, `neither roof`, `launches`, …"""
     return BOUND_WORDS.get(by, by)
 
 
@@ -28,93 +28,92 @@ class Stay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     op: str
     runs: float
-    """Number of executions per call."""
+    """Number of executions in a call."""
     reason: str
-    """Why a GPU cannot run the ops."""
+    """Why the ops cannot run on a GPU."""
     to_host: float = 0.0
-    """Bytes of the ops' inputs that a GPU computes and that therefore must be copied to the host."""
+    """Bytes of the ops' inputs that come from ops on the GPU, and are therefore copied to the host."""
     to_device: float = 0.0
-    """Bytes of the ops' results that a GPU reads."""
+    """Bytes of the ops' results that ops on the GPU use."""
     seconds: float | None = None
-    """Seconds per call that the ops take on this host's CPU, according to the profiler; None if not
-    measured.
-    """
+    """Seconds per call that the ops take on this host's CPU, from the profiler; None if not measured."""
 
 
 class Kernels(msgspec.Struct, frozen=True, array_like=True):
-    """Identical kernel launches: a row of `Work.each`."""
+    """Kernel launches with the same work: one entry of `Work.each`."""
 
     dtype: str
-    """Dtype of the computation, named as in the roofs."""
+    """Dtype of the computation, as named in the roofs."""
     flop: float
     """Number of operations per execution."""
     bytes: float
     """Bytes read and written per execution."""
     runs: float
-    """Number of executions per call."""
+    """Number of executions in a call."""
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The minimum work of one call. None means unknown."""
+    """The minimum work of one call. None means that a number is unknown."""
 
     flop: float | None = None
     """Number of arithmetic operations by convention; a multiply-add counts as two."""
     least_flop: float | None = None
-    """Number of operations that even the best known algorithm needs, if it is smaller than `flop`."""
+    """Number of operations that even the best known algorithm needs; None if that is `flop`."""
     by_dtype: dict[str, float] = {}
-    """Number of operations by dtype, if there are several dtypes."""
+    """Number of operations by dtype, if the call uses several dtypes."""
     inputs: float | None = None
     """Bytes of the arguments, each counted once."""
     read: float | None = None
-    """Bytes of the arguments that are actually read, if that is less, as for a table lookup or a slice."""
+    """Bytes of the arguments that are actually read, as in a table lookup or a slice; None if all are read.
+    """
     outputs: float | None = None
     """Bytes of the results, each counted once."""
     state: float = 0.0
-    """Other bytes that every call reads or writes on the device, such as weights."""
+    """Other bytes on the device that every call reads or writes, such as weights."""
     dtype: str = "float32"
-    """Dtype of the computation, named as in the roofs; `tf32` if float32 may be multiplied as TF32."""
+    """Dtype of the computation, as named in the roofs; `tf32` if float32 products may use TF32."""
     to_device: float = 0.0
     """Bytes copied from the host to another device in every call, even for resident inputs."""
     to_host: float = 0.0
     """Bytes copied from the device back to the host in every call."""
     host_s: float = 0.0
-    """Host processor seconds per call that are needed whatever the device, such as preparing images."""
+    """Seconds per call that the host's processor needs whatever the device, as for preparing images."""
     host_parallel: bool = False
-    """True if the host can spread `host_s` over its processors."""
+    """True if the host can divide `host_s` among its processors."""
     host_only: bool = False
-    """True if a library on the host does all the work during the call (zlib), whatever the device."""
+    """True if a library on the host, such as zlib, does all the work whatever the device."""
     host_feeds: bool = False
-    """True if the host prepares all data ahead of the call, so that the copies may overlap with it."""
+    """True if the host prepares all data before the call, so that copies may overlap with the call."""
     kernels: float | None = None
     """Minimum number of GPU kernels per call, including loop iterations."""
     each: tuple[Kernels, ...] = ()
-    """The kernels one by one, with identical ones merged; () if only the total work is known."""
+    """The kernels, with identical ones merged; empty if only the total work is known."""
     serial: float = 0.0
-    """Number of iterations of the longest loop. In every mode, iterations run one after another."""
+    """Number of iterations of the longest loop, which run one after another in every mode."""
     uncounted: tuple[str, ...] = ()
-    """Op types whose arithmetic is not counted, most frequent first."""
+    """Op types whose arithmetic operations are not counted, most frequent first."""
     stays: tuple[Stay, ...] = ()
-    """Ops without a GPU kernel; their work stays on the host."""
+    """Ops without a GPU kernel. Their work stays on the host."""
     gpu: "Work | None" = None
-    """If some ops have no GPU kernel: the remaining work, which a GPU can do."""
+    """The work that a GPU can do, if some ops have no GPU kernel."""
     note: str = ""
-    """The counting convention, if it needs an explanation."""
+    """How the operations are counted, if that needs an explanation."""
     does: str = ""
-    """What the call does, if other arms of the workload do something else: `inflating`."""
+    """What the call does, if other arms of the workload do different work: `inflating`."""
 
     @property
     def on_host(self) -> bool:
-        """True if the host does all the work whatever the device, so a GPU cannot be faster."""
+        """True if the host does all the work on any device, so that a GPU cannot be faster."""
         return self.host_only or self.host_feeds
 
     @property
     def needed_flop(self) -> float | None:
-        """The minimum number of operations, for a lower bound."""
+        """The minimum number of operations, for use in a lower bound."""
         return self.flop if self.least_flop is None else self.least_flop
 
     @property
     def bytes(self) -> float | None:
-        """Minimum bytes transferred between the device and its memory."""
+        """Minimum number of bytes that the device reads from and writes to its memory."""
         if self.inputs is None or self.outputs is None:
             return None
         return (self.inputs if self.read is None else self.read) + self.outputs + self.state
@@ -124,29 +123,29 @@ class MemoryRoof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Memory bandwidth for a working set."""
 
     working_set: int
-    """Bytes that the measuring loop traverses repeatedly."""
+    """Bytes that the measuring loop repeatedly reads or writes."""
     bytes_per_s: float
-    """The fastest of triad, copy and read, counted as in STREAM (no write-allocate)."""
+    """The fastest of triad, copy and read. Bytes count as in STREAM, without write-allocate."""
 
 
 class LinkRoof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The cost of copies between host and device: latency + bytes / rate."""
+    """The cost of copies between the host and a device: latency + bytes / rate."""
 
     latency_s: float
     """Seconds to start a copy."""
     to_device: float | None = None
-    """Bytes per second from the host to the device; None if the copy's time does not depend on its size."""
+    """Bytes per second from the host to the device; None if a copy's time does not depend on its size."""
     to_host: float | None = None
-    """Bytes per second from the device to the host; None if the copy's time does not depend on its size."""
+    """Bytes per second from the device to the host; None if a copy's time does not depend on its size."""
 
 
 class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The best rates and the shortest times measured on a device."""
+    """The highest rates and the shortest times measured on a device."""
 
     memory: tuple[MemoryRoof, ...] = ()
-    """Memory roofs by working set, ascending. The last is the device's memory, the others are caches."""
+    """Memory roofs by ascending working set: first the caches, last the device's memory."""
     triad: float = 0.0
-    """Bandwidth of the STREAM triad a(i) = b(i) + s · c(i) in the device's memory, in bytes/s; on a CPU, of
+    """Bytes per second of the STREAM triad a(i) = b(i) + s · c(i) in the device's memory; on a CPU, of
     STREAM's Add, which moves the same number of bytes.
     """
     peaks: dict[str, float] = {}
@@ -154,19 +153,17 @@ class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     launch_s: dict[str, float] = {}
     """Seconds of an empty call, by mode: one eager op, one graph, one XLA program."""
     copied_s: dict[str, float] = {}
-    """Seconds of an empty call that includes the code for copying, by mode. On a CPU, this code copies
-    nothing.
-    """
+    """Seconds of an empty call to which copying is added, by mode. On a CPU, nothing is copied."""
     link: LinkRoof | None = None
-    """Copies to and from host memory; None for the host's processor."""
+    """The link to host memory; None for the host's processor."""
 
 
 BUSY = 0.25
-"""Load from other processes, as a share of the processors, above which a machine counts as busy."""
+"""A machine is busy if other processes use more than this share of its processors."""
 
 
 class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The measured roofs (hardware limits) of a machine. Each figure is the best ever measured there."""
+    """The measured roofs (hardware limits) of a machine. Each figure is the best ever measured on it."""
 
     machine: str
     """The machine's key (`Machine.key`): host, processor, cores, memory, TensorFlow, driver."""
@@ -175,7 +172,7 @@ class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     seconds: float
     """Seconds of the measurement."""
     sync_s: float
-    """Seconds of one synchronization when no work is pending."""
+    """Seconds of one synchronization with no work pending."""
     others: float = 0.0
     """Share of the processors (0 … 1) that other processes used during the measurement. If it is large, the
     roofs may be too low.
@@ -183,55 +180,54 @@ class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     devices: dict[str, DeviceRoofs] = {}
     """Roofs by TensorFlow's device name, `CPU:0`."""
     least: float | None = None
-    """The smallest relative difference (0.07 is 7%) that a run of twenty rounds detects in nine of ten cases;
-    None if not measured.
+    """The smallest relative difference (0.07 means 7%) that a run of twenty rounds detects in nine of ten
+    cases; None if not measured.
     """
 
     @property
     def busy(self) -> bool:
-        """True if the machine was never idle during the measurements, so that the launch times
-        are too high.
-        """
+        """True if the machine was busy in every measurement, so that the launch times are too high."""
         return self.others > BUSY
 
 
 ROOFS_S = 1.0
-"""Approximate seconds for measuring roofs after a machine's first run; `tuilab machine` takes longer."""
+"""Approximate seconds for measuring roofs after the first run on a machine."""
 
 
 class AskRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the question `roofs`."""
+    """The body of the request `roofs`."""
 
     seconds: float = 3.0
-    """Approximate seconds for the measurement."""
+    """Approximate seconds for measuring."""
 
 
 class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm compared with the roof of the device that computed it."""
+    """An arm compared with the roofs (hardware limits) of the device that computed it."""
 
     flop: float | None
     bytes: float | None
     flop_per_s: float | None
     """Achieved operations per second, computed from the median."""
     bytes_per_s: float | None
-    """Achieved bytes per second, computed from the minimum bytes of a call."""
+    """Achieved bytes per second, computed from a call's minimum bytes and the median."""
     roof: str
     """The roof, in words."""
     bound_s: float | None
-    """Minimum seconds of a call on the device, from its measured roofs."""
+    """Minimum seconds of a call on the device, according to the device's measured roofs."""
     share: float | None
-    """Share of the roof (0 … 1): bound divided by median."""
+    """`bound_s` divided by the median (0 … 1)."""
     bound_by: BoundBy
-    """The part that limits the call."""
+    """What limits the call."""
     uncounted: tuple[str, ...] = ()
-    """Op types whose arithmetic is not counted. If there are any, the figures are lower bounds."""
+    """Op types whose arithmetic operations are not counted. If there are any, the figures are lower bounds.
+    """
     busy: bool = False
-    """True if the roofs were measured on a busy machine, so that they may be too low and `share` too high."""
+    """True if the roofs were measured on a busy machine. They may be too low then, and `share` too high."""
     sentence: str = ""
 
     @property
     def share_words(self) -> str:
-        """The share with its sign, `≤ 12%`; "" if it is unknown."""
+        """The share with its sign, as in `≤ 12%`; "" if unknown."""
         if self.share is None:
             return ""
         return limited_share(self.share, least=bool(self.uncounted), most=self.busy)
@@ -251,66 +247,64 @@ Limit = Literal[
 
 
 class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
-    """Lower bound for the time of a call on a GPU that you do not have. Computed, not measured."""
+    """A lower bound for the time of a call on a GPU that you do not have. Computed, not measured."""
 
     gpu: str
     """The data sheet's name, `h100`."""
     name: str
-    """The display name, `H100`."""
+    """The GPU's display name, `H100`."""
     input: str
     """`resident` if the inputs stay on the GPU, or `copied` if each call copies them."""
     mode: str
-    """The mode with the smallest bound."""
+    """The mode with the lowest bound."""
     seconds: float
-    """Lower bound in seconds."""
+    """The lower bound, in seconds."""
     variant: str = ""
-    """The workload's variant, `training`; "" if it has none."""
+    """The workload variant, such as `training`; "" if the workload has none."""
     dtype: str = ""
-    """The arm's dtype; "" if the workload has no dtype parameter."""
+    """Dtype of the arm; "" if the workload has no dtype parameter."""
     arithmetic_s: float = 0.0
     memory_s: float = 0.0
     kernels_s: float = 0.0
-    """Seconds of all kernels, each with the longest of its arithmetic, memory and launch times."""
+    """Seconds of all kernels. Each takes the longest of its arithmetic, memory and launch times."""
     launches_s: float = 0.0
     """Seconds to launch the kernels one by one, in eager or graph mode."""
     kernels: int = 1
     """Number of kernels that a call launches."""
     copies_s: float = 0.0
     host_s: float = 0.0
-    """Seconds that a call spends on this host, whatever the GPU."""
+    """Seconds of a call on this host, whatever the GPU."""
     stays_s: float = 0.0
-    """Seconds that ops without a GPU kernel take, measured on this host's CPU."""
+    """Seconds of the ops without a GPU kernel, as measured on this host's CPU."""
     stays: tuple[Stay, ...] = ()
     """The ops without a GPU kernel."""
     limited_by: Limit = "arithmetic"
     """The largest term of the bound."""
     measured_s: float | None = None
-    """Median seconds of the fastest CPU arm of the same variant and dtype; None if none was measured."""
+    """Median seconds of the fastest CPU arm of the same variant and dtype; None if there is none."""
     at_most: float | None = None
-    """Upper bound of the speedup: the upper end of the interval of `measured_s`, divided by `seconds`. At 1
-    or below, the GPU cannot win. None if unknown.
+    """Upper bound of the speedup: the upper end of the interval of `measured_s`, divided by `seconds`; None
+    if unknown. At 1 or below, a GPU cannot be faster.
     """
     expected_s: tuple[float, float] | None = None
-    """Expected seconds (low, high): each term of the bound, scaled by the efficiency that published timings
-    reached.
-    """
+    """Expected seconds (low, high): the terms of the bound, scaled by the efficiency in published timings."""
     expected: tuple[float, float] | None = None
-    """The speedups that follow from `expected_s`, smaller first."""
+    """The speedups for `expected_s`, smaller first."""
     busy: tuple[float, float] | None = None
-    """Two values of `at_most`: one with the launch time as measured on this busy host, one with a launch time
-    of zero. None if the launch time was measured on an idle host.
+    """`at_most` with the launch time measured on this busy host, and with a launch time of zero; None if
+    the host was idle.
     """
     verdict: Literal["cannot win", "could win", "not known"] = "not known"
     why: str = ""
-    """Why the bound or the likely time is unknown, or why no GPU can win."""
+    """Why the bound or the expected time is unknown, or why no GPU can be faster."""
     unknown: tuple[str, ...] = ()
-    """Unknown facts about the work or the GPU, which count as zero."""
+    """Unknown facts about the work or the GPU. The bound counts them as zero."""
     fits: bool = True
-    """True if the call fits in GPU memory."""
+    """True if the call fits in the GPU's memory."""
 
 
 class BoundPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """The bound for a GPU at one size of a sweep."""
+    """The bound for a GPU at one point of a sweep."""
 
     value: int
     resident_s: float | None
@@ -318,7 +312,9 @@ class BoundPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SweepBound(msgspec.Struct, frozen=True, kw_only=True):
-    """The best case for a GPU along a sweep's axis, and the smallest size at which the GPU could win."""
+    """The lower bounds for a GPU along a sweep's axis, and the smallest size at which the GPU could be
+    faster.
+    """
 
     gpu: str
     name: str

@@ -1,4 +1,4 @@
-"""Holds many rounds of a run as arrays, so that they need not be processed one by one."""
+"""Many rounds of a run as arrays, which are faster to process than single rounds."""
 
 from array import array
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CellRounds:
-    """Blocks of one arm at one point over several rounds, in order."""
+    """The blocks of one arm at one point in several rounds, in order."""
 
     arm: str
     point: int
     rounds: "array[int] | None"
-    """Round index of each block, from 0; None if every round has one block."""
+    """The round's index for each block, from 0; None if every round has one block."""
     calls: "array[int]"
     seconds: "array[float]"
-    """Seconds of each block, for all its calls together."""
+    """Seconds of each block, which are those of all its calls."""
     latencies: "array[float]"
-    """Seconds of the single calls, for blocks that have one."""
+    """Seconds of a single call, for each block that has one."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Rounds:
     count: int
     cells: tuple[CellRounds, ...]
     canaries: "array[float]"
-    """Seconds of the canary (a small fixed workload), for rounds that have one."""
+    """Seconds of the canary (a small fixed workload), for each round that has one."""
     repeated: int
     timed_s: float
-    """Total seconds inside timed blocks, from the start of the run to the end of these rounds."""
+    """Seconds inside timed blocks since the start of the run."""
     elapsed: "array[float]"
-    """For each round, the seconds from the start of its process's first round to its end."""
+    """For each round, the seconds from the start of its process's first round to its own end."""

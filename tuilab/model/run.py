@@ -1,4 +1,4 @@
-"""A run's state, computed by folding its events. A replay gives the same state as the live run."""
+"""A run's state, computed from its events. A replay gives the same state as the live run."""
 
 from array import array
 from dataclasses import dataclass, field
@@ -51,11 +51,11 @@ class ArmSamples:
     samples: "array[float]" = field(default_factory=lambda: array("d"))
     """Seconds per call, one per round."""
     rounds: "array[int]" = field(default_factory=lambda: array("i"))
-    """The index of each sample's round."""
+    """Index of each sample's round."""
     begun: "array[int]" = field(default_factory=lambda: array("i"))
     """Index of the first round of each further process; empty if one process measured everything."""
     zygotes: "array[int]" = field(default_factory=lambda: array("i"))
-    """Zygote index of each further process; -1 for a fresh one."""
+    """The index of each further process's zygote; -1 for a fresh process."""
     calls: "array[int]" = field(default_factory=lambda: array("q"))
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
     fastest: float = inf
@@ -63,14 +63,14 @@ class ArmSamples:
     first_s: float | None = None
     second_s: float | None = None
     warming: "array[float]" = field(default_factory=lambda: array("d"))
-    """Warm-up samples in seconds per call, the second call first; these are not counted.
+    """Warm-up samples in seconds per call, the second call first. No figure includes them.
 
     An array, because a list would need four times the memory.
     """
     warm: bool | None = None
     warm_s: float = 0.0
     account: Account | None = None
-    """The account of unprofiled calls made close to the profile; `analysis` scales it to the median."""
+    """The account of a call without the profiler; `analysis` scales it to the median."""
     status: Status | None = None
     reason: str = ""
     detail: str = ""
@@ -79,10 +79,10 @@ class ArmSamples:
     known: dict[object, tuple[list[tuple[int, int]], "tuple[ArmSamples, ...]", object]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    """Cache for figures computed from the samples (`statistics.once`); not part of the state."""
+    """Cache of figures computed from the samples (`statistics.once`)."""
 
     def account_for(self, account: Account) -> None:
-        """Set the account (the split time of a call) and clear the figures computed from the old one."""
+        """Set the account, and drop the figures that were computed from the old one."""
         self.account = account
         self.known.pop("account", None)
 
@@ -98,7 +98,7 @@ class ArmState:
     error: tuple[str, ...] = ()
     cells: dict[int, ArmSamples] = field(default_factory=dict)
     placement: dict[int, list[Node]] = field(default_factory=dict)
-    """Placed ops by point, as reported by the process whose number is in `placed_in` (the first is 1)."""
+    """The ops by point, as the process in `placed_in` reported them."""
     placed_in: dict[int, int] = field(default_factory=dict)
     work: dict[int, Work] = field(default_factory=dict)
     layers: dict[int, tuple[LayerWork, ...]] = field(default_factory=dict)
@@ -107,32 +107,27 @@ class ArmState:
     profile: Profile | None = None
 
     def cell(self, point: int = 0) -> ArmSamples:
-        """Return the arm's samples at that point. Adds an empty entry if there is none."""
+        """Return the arm's samples at that point, after adding an empty entry if there is none."""
         return self.cells.setdefault(point, ArmSamples())
 
 
 @dataclass
 class RunState:
-    """The known facts about one run.
-
-    `apply` folds in an event and returns whether it belongs to the run.
-    """
+    """All that the events so far say about one run."""
 
     run: str = ""
     scenario: Scenario | None = None
     preset: str = ""
     budget: Budget | None = None
     machine: Machine | None = None
-    """The machine that started the run."""
     machines: dict[str, Machine] = field(default_factory=dict)
-    """The machine of each host, by the host name in the arms ("" for this host)."""
+    """The machine of each host, by the host's name in the arms ("" for this host)."""
     where: dict[int, str] = field(default_factory=dict)
     """In a fleet, the node that measured each point."""
     roofs: dict[str, Roofs] = field(default_factory=dict)
-    """Each machine's roofs, by `Machine.key`."""
+    """Each machine's roofs (hardware limits), by `Machine.key`."""
     model: ModelInfo | None = None
     alike: RunsAlike | None = None
-    """The range of medians from runs with the same settings on this machine."""
     sweep: Sweep | None = None
     at: str = ""
     arms: dict[str, ArmState] = field(default_factory=dict)
@@ -145,15 +140,15 @@ class RunState:
     process_began: int = 0
     """Index of the first round of the latest process."""
     process_points: tuple[int, ...] = ()
-    """Sweep points that a further process measures; () for all points."""
+    """Sweep points that the latest process measures, if it is a further one; empty for all points."""
     process_begun: set[int] = field(default_factory=set)
-    """Points for which the latest process has reported something."""
+    """Points about which the latest process has reported anything."""
     repeated: int = 0
     timed_s: float = 0.0
     ended_s: float = 0.0
-    """Seconds that the rounds of ended processes took."""
+    """Seconds of the rounds of all ended processes."""
     process_s: float = 0.0
-    """Seconds that the rounds of the latest process have taken."""
+    """Seconds of the rounds of the latest process."""
     workers: int = 0
     flags: list[Caveat] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
@@ -170,11 +165,11 @@ class RunState:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds that the rounds of all processes have taken."""
+        """Seconds that the run's rounds have taken."""
         return self.ended_s + self.process_s
 
     def apply(self, event: Event) -> bool:
-        """Fold in `event`; return False if the event belongs to another run."""
+        """Update the state with an event; return False if the event belongs to another run."""
         if isinstance(event, RunStarted):
             self._start(event)
         elif getattr(event, "run", None) != self.run or not self.run:
@@ -189,7 +184,7 @@ class RunState:
             self.workers, self.budget = event.worker + 1, event.budget
             self.process_began = self.rounds
             self.process_points, self.process_begun = tuple(point.index for point in event.points), set()
-            # the run was resumed, so it is running again
+            # a further process has started, so the run is not over
             self.status, self.message, self.detail = None, "", ""
             self._begin(-1 if event.zygote is None else event.zygote)
             return
@@ -198,13 +193,13 @@ class RunState:
         self.budget, self.machine, self.at = event.budget, event.machine, event.at
         self.sweep, self.points, self.workers = event.sweep, list(event.points), 1
         hosts = {arm.host for arm in event.arms} or {""}
-        # With several hosts, each reports its own machine.
+        # If there are several hosts, each reports its own machine.
         self.machines = {hosts.pop(): event.machine} if len(hosts) == 1 else {}
         for arm, label in zip(event.arms, labels(event.arms), strict=True):
             self.arms[arm.id] = ArmState(arm, label)
 
     def _begin(self, zygote: int) -> None:
-        """Record for each arm and point that all further rounds come from another process."""
+        """Record that another process measures all further rounds."""
         for arm in self.arms.values():
             for cell in arm.cells.values():
                 if cell.samples and (not cell.begun or cell.begun[-1] != self.rounds):
@@ -245,7 +240,7 @@ class RunState:
 
     def _watched(self, event: HostWatched) -> None:
         if len({(arm.arm.host, arm.arm.together) for arm in self.arms.values()}) > 1:
-            return  # if several processes take turns, a process does not know the run's round numbers
+            return  # processes that take turns do not know the run's round numbers
         for seen in event.windows:
             first = self.process_began + seen.first
             self.windows.append(HostWindow(first, seen.rounds, seen.others, seen.canary_s))
@@ -273,7 +268,7 @@ class RunState:
             self.canaries.append(event.canary_s)
 
     def take(self, rounds: Rounds) -> None:
-        """Fold in many rounds at once, with the same effect as `apply` for each."""
+        """Update the state with many rounds at once, as `apply` does with each."""
         if rounds.run != self.run or not self.run:
             return
         for part in rounds.cells:
@@ -300,7 +295,7 @@ class RunState:
         self.version += rounds.count
 
     def _elapse(self, process_s: float) -> None:
-        if process_s < self.process_s:  # each process counts from 0
+        if process_s < self.process_s:  # the elapsed time starts at 0 in each process
             self.ended_s += self.process_s
         self.process_s = process_s
 
@@ -317,7 +312,7 @@ class RunState:
             cell.detail, cell.error = event.detail, event.error
         elif isinstance(event, FirstCalls):
             cell = state.cell(event.point)
-            if cell.first_s is None:  # the first call in a forked process differs from that in a fresh one
+            if cell.first_s is None:  # a forked process's first call differs from a fresh one's
                 cell.first_s, cell.second_s = event.first_s, event.second_s
             cell.warming.append(event.second_s)
         elif isinstance(event, WarmUp):
@@ -329,7 +324,7 @@ class RunState:
             state.cell(event.point).account_for(event.account)
         elif isinstance(event, Placement):
             if state.placed_in.get(event.point) != self.workers:
-                # Another process reports the same ops again, so replace them.
+                # Another process reports the same ops again, so replace the earlier report.
                 state.placement[event.point], state.placed_in[event.point] = [], self.workers
             state.placement[event.point].extend(map(_shared, event.nodes))
         elif isinstance(event, WorkKnown):
@@ -345,7 +340,7 @@ class RunState:
 
 
 def _shared(node: Node) -> Node:
-    """Return the node with interned strings, because a large graph repeats a few strings in every row."""
+    """Return the node with interned strings, because the nodes of a large graph repeat a few strings."""
     return Node(
         name=node.name,
         op=intern(node.op),

@@ -1,4 +1,4 @@
-"""Cleans text from outside, once on entry: a line, a block, or every string in a message."""
+"""Cleans text from outside, once on entry: a line, a block, or every string of a message."""
 
 import re
 from typing import Any, TypeVar
@@ -23,20 +23,21 @@ _CONTROLS = re.compile(
 
 
 def sanitize_line(text: str, limit: int = 2_000) -> str:
-    """Return one line of printable text without escapes, controls, bidi overrides or line breaks.
+    """Return one line of printable text, without escape sequences, control characters, bidi overrides or
+    breaks.
 
-    Longer text is cut to `limit` characters and ends with an ellipsis, so that hostile input takes no more
-    time than normal input.
+    Text longer than `limit` characters is cut and ends with an ellipsis, so that hostile input takes no
+    more time than normal input.
     """
     return sanitize_block(text, limit).replace("\n", " ")
 
 
 def sanitize_block(text: str, limit: int = 200_000) -> str:
-    """Clean text like `sanitize_line`, but keep line breaks; tabs become four spaces."""
+    """Clean text as `sanitize_line` does, but keep line breaks; tabs become four spaces."""
     if len(text) <= limit and text.isprintable():
         return text
     cut = len(text) > limit
-    # Cut first: if the cut splits an escape sequence, cleaning must still remove the rest of the sequence.
+    # Cut before cleaning: the cut may split an escape sequence, and cleaning must remove the rest of it.
     text = text[:limit].replace("\r\n", "\n").replace("\r", "\n").replace("\t", "    ")
     text = _CONTROLS.sub("", _ESCAPES.sub("", text))
     return text + ELLIPSIS if cut else text
@@ -45,20 +46,19 @@ def sanitize_block(text: str, limit: int = 200_000) -> str:
 LONGEST_TEXT = 200_000
 
 _SUSPECT = re.compile(rb"[\x7f-\xff]|\\[ubfrt]")
-"""Bytes that may need cleaning. Everything else in JSON is printable, except line ends, which may stay."""
+"""Bytes in JSON that may need cleaning. All other bytes are printable, or line ends, which may stay."""
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 def sanitize_error(error: BaseException | None, most: int = 200) -> str:
-    """Return an exception's type and message on one clean line."""
     return sanitize_line(f"{type(error).__name__}: {error}", most)
 
 
 def sanitize(message: T, limit: int = LONGEST_TEXT) -> T:
     """Return the message with every string cleaned by `sanitize_block`; the same object if nothing changed.
 
-    limit: maximum number of characters in a string; a struct can set a smaller `longest_text`.
+    limit: maximum number of characters in a string; a struct class may set a smaller `longest_text`.
     """
     changed, limit = {}, getattr(message, "longest_text", limit)
     for name in message.__struct_fields__:
@@ -90,7 +90,7 @@ def _sanitize(value: Any, limit: int = LONGEST_TEXT) -> Any:
 
 
 def _sanitize_raw(raw: msgspec.Raw) -> msgspec.Raw:
-    """Clean every string in raw JSON that will be decoded later."""
+    """Clean every string in raw JSON."""
     if not _SUSPECT.search(raw):
         return raw
     value = msgspec.json.decode(raw)

@@ -1,4 +1,4 @@
-"""The subject of a run: a workload with its parameters, the sweep axes, and the budget."""
+"""What a run measures: a workload with its parameters, the sweep axes, and the budget."""
 
 import math
 from typing import Literal
@@ -16,7 +16,7 @@ class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The user's permissions for a model file, and its inputs."""
 
     trust: bool = False
-    """True if Python in the file may run: Lambda layers, custom objects, graph functions."""
+    """True if Python code in the file may run: Lambda layers, custom objects, graph functions."""
     code: str = ""
     """Path of a Python file that defines custom objects; "" if none."""
     data: str = ""
@@ -35,17 +35,17 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     workload: str
-    """Name of the workload."""
+    """Name of the workload, or of the user's function."""
     parameters: Values
     """Parameter values by name."""
     file: str = ""
     """`path/to/file.py:function` for the user's code; `model.keras` or `FOLDER:SIGNATURE` for a model."""
     opening: Opening = AS_IT_IS
-    """Options for opening that model."""
+    """The user's permissions for that model, and its inputs."""
 
 
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A numeric parameter and the values that a sweep gives it, ascending."""
+    """A numeric parameter, and its values in a sweep."""
 
     parameter: str
     """Name of a numeric parameter."""
@@ -64,12 +64,12 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One or two axes. With `refine`, the sweep bisects one axis around a crossover."""
+    """A sweep over one or two parameters."""
 
     axes: tuple[Axis, ...]
     """The sweep's axes, one or two."""
     refine: bool = True
-    """Whether to bisect one axis around a crossover until the interval is narrow."""
+    """Whether to bisect one axis around a crossover until the crossover's interval is narrow."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -78,36 +78,33 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     name: BudgetName
     """`quick`, `standard` or `publish`."""
     warm_s: float
-    """Minimum busy seconds for an arm's warm-up (half of that on a CPU)."""
+    """Minimum busy seconds of an arm's warm-up on a GPU; a CPU arm needs half."""
     warm_limit_s: float
-    """Maximum seconds of warm-up."""
+    """Maximum seconds of an arm's warm-up."""
     precision: float
-    """An arm is finished when half of its 95% interval, divided by its median, is at most this value."""
+    """The target for half of an arm's 95% interval divided by its median."""
     rounds: int
     """Minimum number of rounds."""
     limit_s: float
-    """Seconds for the run's rounds, excluding warm-up."""
+    """Maximum seconds of the run's rounds, without warm-up."""
     workers: int = 1
-    """Number of fresh processes, started one after another. Six is the smallest number whose range contains
+    """Number of fresh processes, started one after another. With six, the range of their medians contains
     the median of all processes with 95% probability, for any distribution.
     """
     forks: int = 0
-    """Maximum number of processes if processes can be forked. The run stops early once the interval over
-    processes reaches `precision`. 0: no forking.
+    """Maximum number of processes if they can be forked; 0: no forking. The run stops earlier if the
+    interval over processes reaches `precision`.
     """
     further_s: float = 0.0
-    """Seconds of rounds for each process after the first; 0: all processes share limit_s equally."""
+    """Seconds of rounds in each process after the first; 0: all processes share `limit_s` equally."""
     chase_s: float = 0.0
-    """Seconds after which an arm stops even if it is not precise, provided that it has enough rounds; 0 means
-    limit_s.
-    """
+    """Seconds after which an arm with enough rounds stops, even if it is not precise; 0: `limit_s`."""
 
     def expected_s(self, arms: int, start_s: float, forked: bool = False) -> float:
-        """Estimate the seconds of a run with one point and all its processes.
+        """Estimate the seconds of a run at a single point, with all its processes.
 
-        start_s: seconds until TensorFlow is ready in a fresh process. forked: whether further processes are
-        forked if the budget allows it. Calls that take longer than a block are not included, because their
-        time is unknown in advance.
+        start_s: seconds until TensorFlow is ready in a fresh process. forked: True if further processes can
+        be forked. Assumes that a call takes no longer than a block.
         """
         forked = forked and self.forks > 1
         chase_s = self.chase_s or self.limit_s / max(1, self.workers)
@@ -117,17 +114,13 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return first + start_s + (self.forks - 1) * (FORK_S + self.further_each_s(arms, forked))
 
     def further_each_s(self, arms: int, forked: bool = False) -> float:
-        """Estimate the seconds of a short further process; 0 if further processes are as long as the
-        first.
-        """
+        """Estimate the seconds of a short further process; 0 if further processes are not short."""
         each = SETTLED_WARM_S + FORKED_AROUND_S if forked else FURTHER_WARM_S
         return arms * (each + FURTHER_ROUNDS * BLOCK_S["quick"]) if self.further_s else 0.0
 
     def for_process(self, index: int) -> "Budget":
-        """Return the budget of the process with that index (from 0). Later processes are short and have no
-        precision target.
-
-        The interval over processes narrows with their number, so long processes gain little.
+        """Return the budget of the process with that index, from 0. Further processes are short, because
+        the interval over processes narrows with their number, not with their length.
         """
         if not self.further_s:
             return msgspec.structs.replace(self, limit_s=self.limit_s / max(1, self.workers))
@@ -146,30 +139,29 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 STEPS_AT_ONCE = 32
 """Number of steps per call that `tuilab watch` advises for small batches, and tries on a captured step."""
 IMPORT_S = 4.0
-"""Estimated import time in a fresh worker, until one has been measured on this machine."""
+"""Estimated seconds of the import in a fresh worker, until they are measured on this machine."""
 AROUND_S = 1.0
-"""Estimated seconds per arm outside rounds in the first process (first calls, placement, phases), measured
-with the presets on two cores.
+"""Estimated seconds per arm outside rounds in the first process (first calls, placement, phases), as
+measured with the presets on two cores.
 """
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
-"""Minimum seconds of a block. Longer blocks average over more calls and waste less time between blocks."""
+"""Minimum seconds of a block. Longer blocks average over more calls, and waste less time between blocks."""
 FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 6, 0.4, 1.0
-"""For a short process: the smallest number of rounds for which the median has an interval, and limits for the
-warm-up in seconds.
+"""The rounds, minimum warm-up and maximum warm-up (in seconds) of a short process.
 
-More rounds would not reduce the differences between processes (docs/measuring.md)."""
+Six is the smallest number of rounds for which the median has an interval. More rounds would not reduce the
+differences between processes (docs/measuring.md).
+"""
 SETTLED_WARM_S, SETTLED_CALLS = 0.05, 16
-"""Minimum warm-up of an arm that settled at once in an earlier process.
+"""Minimum warm-up, in seconds and calls, of an arm that was warm at once in an earlier process.
 
-The first ten calls of 20 ms in a forked process were slower than later ones; short calls were at full speed
-after 0.05 s.
+In a forked process, the first ten calls of 20 ms were slower than later ones; short calls were at full
+speed after 0.05 s.
 """
 FORKED_CHASE_S = 1.5
 """Maximum `chase_s` of a run's first process if further processes are forked."""
 FORK_S, FORKED_AROUND_S = 0.15, 0.1
-"""Estimated seconds to start and end a forked process, and estimated seconds per arm outside warm-up and
-rounds.
-"""
+"""Estimated seconds to start and end a forked process, and per arm outside its warm-up and rounds."""
 
 BUDGET: dict[BudgetName, Budget] = {
     "quick": Budget(

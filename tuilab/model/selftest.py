@@ -7,7 +7,7 @@ import msgspec
 
 class Selftest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     long: bool = False
-    """True to repeat the checks more often, for figures to be published."""
+    """True to repeat the checks more often, for figures that are published."""
     seed: int = 1
     only: tuple[str, ...] = ()
     """Names of the checks to run; empty for all of them."""
@@ -30,7 +30,7 @@ class SelftestSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     passed: bool
     idle: bool
-    """True if no other program used the processor during the test. Otherwise, no check passes."""
+    """True if no other program used the processor during the test; if False, no check passes."""
     checks: int
     failed: int
     seconds: float
@@ -56,4 +56,4 @@ NAMES = (
     "forked",
     "hog",
 )
-"""Names of the checks in order; `link` needs a GPU; `forked` runs only if runs fork processes."""
+"""Names of the checks, in order. `link` needs a GPU; `forked` needs a system on which runs fork processes."""

@@ -40,34 +40,33 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*$", re.ASCII)
 
 
 class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One dimension of a tensor.
-
-    A name makes it a slider; dimensions with the same name have the same size.
-    """
+    """One dimension of a tensor. A named dimension becomes a slider, and has one size in all arguments."""
 
     size: int
-    """Initial size; 0 if another argument gives the size of the dimension with this name."""
+    """Initial size; 0 if another argument gives the size of the named dimension."""
     name: str = ""
     """The dimension's name; empty for a fixed dimension."""
 
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor"):
-    """A tensor argument filled with random numbers."""
+    """A tensor argument, filled with random numbers."""
 
     name: str
-    """Name of the parameter; with `.0` or `.key` for a part of it."""
+    """Name of the function's parameter; with `.0` or `.key` for a part of its value."""
     dtype: str
-    """Name of the dtype in TensorFlow."""
+    """TensorFlow's name of the dtype."""
     shape: tuple[Size, ...] = ()
     """The tensor's dimensions; empty for a scalar."""
     low: float | None = None
     """Smallest value; None for 0."""
     high: float | None = None
-    """Largest value. If None: 1 for floats, and for integers the largest value that causes no error."""
+    """Largest value; None for 1 in a float tensor, and for the largest value without an error in an integer
+    tensor.
+    """
 
 
 class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="constant"):
-    """A Python value as an argument. A whole number becomes a slider."""
+    """A Python value as an argument. An integer becomes a slider."""
 
     name: str
     """Name of the parameter."""
@@ -152,7 +151,7 @@ def text_of(argument: Argument) -> str:
 def checked(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
     """Return the arguments with all sizes filled in.
 
-    Raises InputError if a name has two different sizes or no size.
+    Raises InputError if a named dimension has two sizes or none.
     """
     sizes: dict[str, int] = {}
     for argument in arguments:

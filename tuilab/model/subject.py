@@ -1,22 +1,20 @@
-"""The subject that the user asked to measure or show, as a struct. `tuilab.lab.naming.resolve` creates it
-once, from the text that the user typed.
-"""
+"""What the user asked to measure or show. `tuilab.lab.naming.resolve` creates it from the typed text."""
 
 import msgspec
 
 MODEL_FILES = (".keras", ".h5", ".hdf5")
-"""File name extensions of models that Keras saves."""
+"""File name suffixes of models saved by Keras."""
 
 
 class _Named(msgspec.Struct, frozen=True):
     @property
     def place(self) -> str:
-        """The path of the user's own function or model, as workers read it; "" for every other subject."""
+        """The path of the user's function or model, as workers read it; "" for every other subject."""
         return ""
 
 
 class NamedPreset(_Named, frozen=True, tag="preset"):
-    """The name of a preset. It may be an unknown word, which the catalogue then rejects."""
+    """The name of a preset, not yet looked up in the catalogue."""
 
     name: str
 
@@ -33,19 +31,19 @@ class Code(_Named, frozen=True, tag="code"):
 
     @property
     def place(self) -> str:
-        """The path and name in the form that workers read: `/home/ada/mine.py:step`."""
+        """The path and name, as workers read them: `/home/ada/mine.py:step`."""
         return f"{self.path}:{self.name}"
 
 
 class Model(_Named, frozen=True, tag="model"):
-    """A file that Keras saved, or the folder of a SavedModel; signature "" selects the default one."""
+    """A file saved by Keras, or the folder of a SavedModel; the signature "" selects the default one."""
 
     path: str
     signature: str = ""
 
     @property
     def place(self) -> str:
-        """The path and signature in the form that workers read: `/home/ada/saved:serve`."""
+        """The path and signature, as workers read them: `/home/ada/saved:serve`."""
         return f"{self.path}:{self.signature}" if self.signature else self.path
 
 
@@ -56,7 +54,7 @@ class Script(_Named, frozen=True, tag="script"):
 
 
 class Recording(_Named, frozen=True, tag="recording"):
-    """The events of a run, one JSON object per line."""
+    """A file with a run's events, one JSON object per line."""
 
     path: str
 
@@ -77,9 +75,8 @@ Subject = NamedPreset | PresetFile | Code | Model | Script | Recording | Program
 
 
 def subject_of(place: str) -> Code | Model:
-    """Return the subject for a resolved path (`/home/ada/mine.py:step`, `/home/ada/saved:serve`).
-
-    Does no I/O.
+    """Return the subject for a resolved path (`/home/ada/mine.py:step`, `/home/ada/saved:serve`), without
+    I/O.
     """
     path, colon, name = place.rpartition(":")
     if path.endswith(".py"):

@@ -1,7 +1,7 @@
-"""The current load of devices: GPUs from NVML, the host from the kernel's counters.
+"""The current load of devices: of GPUs from NVML, of the host from the kernel's counters.
 
-Units: bytes, hertz, watts, degrees Celsius; shares are from 0 to 1. A figure that the device does not report
-is None, never 0. Rates cover the time since the previous sample, so the first sample has none.
+Units: bytes, hertz, watts, degrees Celsius; shares are from 0 to 1. A figure that the device does not
+report is None, never 0. Rates are averages since the previous sample, so the first sample has none.
 """
 
 import msgspec
@@ -15,20 +15,19 @@ class GpuProcess(msgspec.Struct, frozen=True):
     memory: int | None = None
     """Bytes of GPU memory that the process holds; None if the driver does not report them."""
     use: float | None = None
-    """Share of the GPU's processors that the process used since the previous sample; None if not reported.
+    """Share of the GPU's multiprocessors that the process has used since the previous sample; None if
+    unknown.
     """
     user: str = ""
-    """Owner; "" if unknown. In a container, the driver reports process ids of the host, which cannot be
-    looked up.
-    """
+    """Owner; "" if unknown, as in a container, where the driver reports process ids of the host."""
     command: str = ""
-    """Command line; "" if unknown, for example in a container."""
+    """Command line; "" if unknown, as in a container."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """The PCIe link: its current speed and width, and the maximum of card and slot.
+    """The PCIe link's current speed and width, and the maximum that the card and the slot support.
 
-    An idle GPU slows the link down.
+    A GPU slows the link down while it is idle.
     """
 
     generation: int | None = None
@@ -38,7 +37,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GpuFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts about a GPU that do not change while the lab runs."""
+    """Facts about a GPU that do not change."""
 
     index: int
     name: str
@@ -54,10 +53,10 @@ class GpuFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GpuAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """Who may use a GPU, and its memory errors."""
+    """Who may use a GPU, and the GPU's memory errors."""
 
     compute_mode: str = ""
-    """The compute mode as named by nvidia-smi, such as `Exclusive_Process`; empty if not reported."""
+    """The compute mode, with nvidia-smi's name, such as `Exclusive_Process`; "" if not reported."""
     mig: bool | None = None
     """True if the GPU is divided into MIG instances."""
     memory_errors: int | None = None
@@ -65,16 +64,16 @@ class GpuAccess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of one GPU at one time."""
+    """The state of one GPU at one moment."""
 
     index: int
     name: str
     use: float | None = None
-    """Share of the driver's last sampling period (1/6 to 1 s) in which a kernel ran.
-
-    It does not show how much of the GPU the kernel used."""
+    """Share of the driver's last sampling period (1/6 to 1 s) in which a kernel ran, on however little of
+    the GPU.
+    """
     memory_use: float | None = None
-    """Share of the same period in which device memory was read or written."""
+    """Share of the same period in which the GPU's memory was read or written."""
     memory_used: int | None = None
     memory_total: int | None = None
     sm_clock_hz: float | None = None
@@ -83,59 +82,59 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     power_limit_w: float | None = None
     temperature_c: float | None = None
     throttle: tuple[str, ...] = ()
-    """Why the clocks are below their maximum, in words; empty if they are at their maximum."""
+    """Why the clocks are below their maximum, in words; empty if they are not."""
     link: Link = Link()
     link_sent: float | None = None
     """Bytes per second that the GPU sends over PCIe."""
     link_received: float | None = None
     """Bytes per second that the GPU receives over PCIe."""
     processes: tuple[GpuProcess, ...] | None = None
-    """The processes that hold memory on the GPU; None if the driver does not list them, which is common in a
-    container.
+    """The processes that hold memory on the GPU; None if the driver does not list them, as in most
+    containers.
     """
     unread: dict[str, str] = {}
-    """Figures that cannot be read on this GPU or with the user's permissions, and why."""
+    """The figures that cannot be read on this GPU or with the user's permissions, and the reasons."""
 
 
 class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
     use: float | None = None
     """Busy share of all logical CPUs."""
     per_core: tuple[float, ...] = ()
-    """Busy share of each core; empty in the first sample."""
+    """Busy share of each logical CPU; empty in the first sample."""
     steal: float | None = None
-    """Share of time that the hypervisor gave to other machines."""
+    """Share of the time that the hypervisor gave to other virtual machines."""
     frequency_hz: float | None = None
-    """Mean clock over the cores that report it."""
+    """Mean clock of the cores that report one."""
     frequency_max_hz: float | None = None
     memory_used: int = 0
     memory_total: int = 0
     load: float | None = None
-    """Number of runnable and waiting tasks, averaged over the last minute."""
+    """Number of running and waiting tasks, averaged over the last minute."""
     throttled: float | None = None
-    """Share of the scheduler periods since the previous sample in which the quota was used up."""
+    """Share of the cgroup's scheduler periods since the previous sample that used up the CPU quota."""
     quota: float | None = None
-    """CPU limit of the cgroup; None without a limit."""
+    """The cgroup's limit, in CPUs; None if there is none."""
     thermal_events: int | None = None
-    """Thermal throttling events of all cores since the previous sample."""
+    """Number of thermal throttling events of all cores since the previous sample."""
 
 
 class ProcessSample(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of one process, such as the worker, at one time."""
+    """The state of one process at one moment."""
 
     pid: int
     use: float | None = None
-    """Number of CPUs in use (2.0 = two cores busy)."""
+    """Average number of busy CPUs: 2.0 means two busy cores."""
     involuntary: float | None = None
-    """Involuntary context switches per second over all threads: another process took its CPU."""
+    """Context switches per second in which another process took the CPU, over all threads."""
     voluntary: float | None = None
-    """Voluntary context switches per second over all threads."""
+    """Context switches per second in which a thread gave up the CPU, over all threads."""
     memory: int = 0
     """Resident bytes."""
     threads: int = 0
 
 
 class DeviceSample(msgspec.Struct, frozen=True, kw_only=True):
-    """All figures on the device panel, at one time."""
+    """All figures of the device panel at one moment."""
 
     at: float
     """Time of the sample, in seconds of this process's monotonic clock."""
@@ -145,4 +144,4 @@ class DeviceSample(msgspec.Struct, frozen=True, kw_only=True):
     gpus: tuple[GpuSample, ...] = ()
     process: ProcessSample | None = None
     notes: tuple[str, ...] = ()
-    """A sentence for each part that cannot be shown, with the reason."""
+    """Why parts of the panel have no figures, one sentence each."""

@@ -1,15 +1,15 @@
-"""Checks TOML from outside before it is parsed: deep nesting and long numbers take too much time to parse."""
+"""Rejects TOML from outside that takes too much time to parse: deep nesting and long numbers."""
 
 import re
 
 from tuilab.model.errors import InputError
 
 DEEPEST = 24
-"""Maximum nesting of tables; the lab's own files have at most five levels."""
+"""Maximum nesting of tables; the lab's own files nest at most five levels."""
 LONGEST_NUMBER = 40
-"""Maximum digits of a number."""
+"""Maximum number of characters of a number."""
 
-# An unclosed string extends to the end of the text, so that each character is read only once.
+# An unclosed string matches to the end of the text, so that no character is read twice.
 _QUOTED = re.compile(
     r"""\"{3}(?:\\.|[^\\])*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*""",
     re.DOTALL,
@@ -19,7 +19,9 @@ _NUMBER = re.compile(rf"[0-9_]{{{LONGEST_NUMBER + 1}}}")
 
 
 def toml_text(data: bytes, name: str) -> str:
-    """Return the text of a TOML file that is safe to parse. name: name of the file. Raises InputError."""
+    """Return the text of a TOML file if it is safe to parse. Raises InputError, which names the file
+    `name`.
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,15 +1,15 @@
-"""The mark and word for each verdict, on every screen and in every report."""
+"""The mark and the words for each verdict, on every screen and in every report."""
 
 from typing import NamedTuple
 
 EMULATED = "EMULATED"
-"""The name of the software device in the tests, and the label for results from it."""
+"""Label for results from an emulated GPU."""
 
 
 class Look(NamedTuple):
     mark: str
     tone: str
-    """Color role of the theme, as in Textual's `$text-…` variables."""
+    """A color of the theme: the role in Textual's `$text-…` variables."""
     words: str
 
 
@@ -23,5 +23,5 @@ VERDICTS = {
 
 
 def verdict_words(word: str, emulated: bool) -> str:
-    """Return the word for a verdict, with `EMULATED` if the verdict is based on an emulated GPU."""
+    """Return the words for a verdict, with `EMULATED` if it is based on an emulated GPU."""
     return VERDICTS[word].words + f", {EMULATED}" * emulated
