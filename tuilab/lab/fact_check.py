@@ -125,9 +125,7 @@ def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] =
 
 
 def _quoting(prose: Mapping[int, str], quoted: str) -> int:
-    """Return the number of the line on which the quoted statement begins; 0 if it is not found. The statement
-    may extend over several lines.
-    """
+    """Return the number of the line on which the quoted statement begins; 0 if it is not found."""
     for line, text in prose.items() if quoted else ():
         following = " ".join(prose.get(line + n, "").strip() for n in range(1, _LONGEST))
         if quoted in text or (quoted not in following and quoted in f"{text.strip()} {following}"):
@@ -179,7 +177,6 @@ CLAIMS = "that one device or mode is faster, that copies dominate, or that the d
 
 
 def _describe_missing(report: "DocumentReport") -> str:
-    """Describe the content of a document without measurable claims, and what a claim would need."""
     if report.unreadable:
         return f"the file could not be read; expected {report.unreadable}"
     has = f"{plural(len(report.examples), 'piece')} of code found"

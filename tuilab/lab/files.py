@@ -37,7 +37,6 @@ def at_once(path: Path) -> BinaryIO:
 
 class Preferences(NamedTuple):
     theme: str = ""
-    """Name of the chosen theme; "" for the default dark theme."""
     recent: tuple[str, ...] = ()
     """Recently opened paths, latest first."""
     environments: tuple[str, ...] = ()

@@ -419,8 +419,8 @@ def ghosts(history: History) -> list[RunState]:
 def first_page(
     history: History, *, search: str, order: tuple[str, bool], place: int, titles: Mapping[str, str]
 ) -> tuple[Extent, int, list[Entry], int]:
-    """Return the list's extent, the number of the page with the cursor, the runs on this page, and the
-    cursor's position: `place`, limited to the list.
+    """Return the extent of the list, the number of the page that contains the row `place`, the runs on this
+    page, and the row. A `place` outside the list is clipped.
     """
     extent = browse.extent(history.store, search, titles)
     place = max(0, min(place, extent.runs - 1))
@@ -514,7 +514,7 @@ PINNED = {
 
 
 def pin(history: History, entries: Sequence[Entry], kind: str) -> str:
-    """Pin runs as `kind`. If all of them already are, unpin them."""
+    """Pin runs as `kind`; unpin them if all of them are already pinned as `kind`."""
     new = "" if all(entry.line.pinned == kind for entry in entries) else kind
     history.pin((entry.run for entry in entries), new)
     return f"{titled(entries)}: {PINNED[new]}"
@@ -551,7 +551,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
 
 def pruning(found: PruneCandidates) -> str:
-    """Describe what `prune` would delete, and for how long it can be undone."""
+    """Describe what `prune` would delete, and for how long the runs can be restored."""
     if not found.runs:
         return f"No run is that old, and the size is within the limit. {STAYS}"
     many = plural(len(found.runs), "run")

@@ -98,10 +98,10 @@ class Lab(RunController):
         """hosts: the hosts to measure on, by ssh or environment name; "" for this machine. environments:
         other Python environments on this machine; an environment without a name replaces the lab's own
         environment. say: called with messages about the history; by default they go to standard error.
-        runner, store: functions that create a substitute for the real object. state: the initial state.
-        rerun: measure again when a slider comes to rest. forks: prepare forked processes for the next run
-        (`Budget.forks`). scope: the files that the first worker may open (`tuilab.model.requests.scope`); ""
-        for no restriction. Raises InputError for an invalid host name.
+        runner, store: create the runner and open the history; None for the usual ones. state: the initial
+        state. rerun: measure again when a slider comes to rest. forks: prepare forked processes for the next
+        run (`Budget.forks`). scope: the files that the first worker may open (`tuilab.model.requests.scope`);
+        "" for no restriction. Raises InputError for an invalid host name.
         """
         self.hosts, self.environments = tuple(dict.fromkeys(hosts)), {one.name: one for one in environments}
         usual = partial(_run_on, self.hosts, self.environments, forks, scope)
@@ -144,8 +144,8 @@ class Lab(RunController):
             self._say(words)
 
     def load_presets(self, *folders: Path, found: catalogue.Catalogue | None = None) -> None:
-        """Load the presets from these folders, or from the default ones. found: use presets that were already
-        read.
+        """Load the presets from these folders, or from the default ones. found: presets that were already
+        read, to use instead.
         """
         self.state.presets.load(found or catalogue.load(*folders))
 
@@ -455,7 +455,7 @@ class Lab(RunController):
         self.state.presets.add(preset, own)
 
     def keep_secret(self, kept: bool) -> None:
-        """Hide all verdicts while the user guesses (`kept`), or show them again."""
+        """kept: True to hide all verdicts while the user guesses, False to show them again."""
         self.state.guessing = kept
         self.changed(Change.SETTINGS)
 
@@ -467,7 +467,7 @@ class Lab(RunController):
 
     async def explain(self, settings: Settings) -> ScenarioExplanation:
         """Explain, for one arm per device and variant on this machine, which device runs each op and whether
-        a GPU could.
+        a GPU could run the op.
 
         Waits until the machine is known. Raises the errors of `Questions.ask`.
         """

@@ -19,9 +19,11 @@ from tuilab.model.subject import (
 )
 
 WATCH = "watch "
-"""Prefix of a path to a program, to watch that program."""
+"""Prefix that the user types before a program's path to watch the program."""
 CHECK = "check "
-"""Prefix of a path, to check the file as an article even if the file is also a program or a preset."""
+"""Prefix that the user types before a path to check the file as an article, even if it is also a program or a
+preset.
+"""
 GRAPH = "saved_model.pb"
 MOST_CODE = 10_000_000
 """Maximum size of a Python file, in bytes."""
@@ -60,7 +62,7 @@ def _is_path(words: str) -> bool:
 
 
 def _is_model_folder(words: str) -> bool:
-    """Return True if the folder contains a SavedModel, or if the words contain a slash."""
+    """Return True for a folder that contains a SavedModel, and for any existing folder given with a slash."""
     folder = _folder(words)
     try:
         return folder.is_dir() and ("/" in words or (folder / GRAPH).exists())
@@ -98,7 +100,9 @@ def _model(words: str) -> Model:
 
 
 def refuse(words: str, subject: Subject) -> InputError:
-    """Return the error for a subject that is not a preset: the kind of subject, and the right command."""
+    """Return the error for a subject that is not a preset. The error names the kind of subject and the right
+    command.
+    """
     if isinstance(subject, Script):
         named = ", ".join(f"{words}:{function}" for function in list(functions(words))[:MOST_NAMES])
         ways = [f"one of its functions ({named})"] * bool(named)

@@ -14,7 +14,6 @@ class Painting:
     """
 
     def __init__(self, state: LabState, send: Callable[[Painted], None]) -> None:
-        """send: sends a message to the worker."""
         self._state, self._send = state, send
         self._held: list[tuple[Callable[[Event], None], Event]] = []
 

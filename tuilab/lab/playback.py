@@ -51,7 +51,9 @@ class Playback:
         return True
 
     def spare(self) -> bool:
-        """Return True if the user must confirm that a measurement may replace the replay: once per replay."""
+        """Return True if the user must first confirm that a measurement may replace the replay. Asks only
+        once per replay.
+        """
         spared = bool(self._state.replay) and not self._warned
         self._warned = True
         return spared

@@ -252,8 +252,8 @@ def proven(proof: Proof, result: RunResult) -> Proven:
 
 
 class Shown(NamedTuple):
-    """Times of code with the mistake (`said`) and without it (`true`), in seconds. The other fields are as in
-    `Proven`: `interval` is `factor_ci95`.
+    """Times in seconds of code with the mistake (`said`) and without it (`true`). The other fields correspond
+    to those of `Proven`; `interval` to `factor_ci95`.
     """
 
     said: float | None

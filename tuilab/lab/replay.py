@@ -19,7 +19,7 @@ from tuilab.model.rounds import Rounds
 MOST = 200
 """Maximum number of saved runs offered for replay."""
 RUN = "run:"
-"""Prefix of a saved run's id where a path could stand."""
+"""Prefix of a saved run's id, to distinguish the id from a path."""
 LONGEST_S = 0.25
 """Maximum seconds between two events at normal speed; longer pauses are cut."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)

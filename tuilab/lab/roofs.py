@@ -26,7 +26,7 @@ def known() -> tuple[Roofs, ...]:
 
 
 def keep(roofs: Roofs) -> Roofs:
-    """Save the better of the new and the known roofs of a machine, and return them. Raises OSError."""
+    """Merge new roofs with the best known roofs of the machine, and save the result. Raises OSError."""
     return store.keep(roofs, better)
 
 

@@ -80,9 +80,7 @@ class SavedRuns:
         self._mark(event)
 
     def extend(self, request: Measure) -> Measure:
-        """Prepare the store for more events of a saved run. Returns the request with the place for these
-        events.
-        """
+        """Let further events continue a saved run. Returns the request with the lab's settings for saving."""
         self.record().go_on(request.id)
         return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
 

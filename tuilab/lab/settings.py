@@ -80,8 +80,8 @@ class Settings:
         return cls(preset, declaration, values, preset.arms, file, opening=opening)
 
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
-        """Return these settings with the hosts of `other`. If they measure a user's file, they keep their
-        hosts unless all hosts of `other` are on this machine.
+        """Return these settings with the hosts of `other`. Settings that measure a user's file keep their own
+        hosts if `other` has a host on another machine.
 
         own: the hosts that are Python environments on this machine.
         """

@@ -349,7 +349,7 @@ class Lines:
 
 
 def _type_into(programs: Sequence[Live]) -> None:
-    """Forward this process's standard input to each program, also its end."""
+    """Forward this process's standard input, including its end, to each program."""
     while True:
         try:
             data = os.read(0, 4_096)

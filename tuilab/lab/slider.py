@@ -28,13 +28,13 @@ class Reach:
     low: int = 0
     high: int = 0
     multiple: int = 1
-    """The value must be a multiple of `multiple`."""
+    """The value must be a multiple of this number."""
     below: str = ""
-    """Reason for the limit `low`."""
+    """Why the value cannot be below `low`."""
     above: str = ""
-    """Reason for the limit `high`."""
+    """Why the value cannot be above `high`."""
     between: str = ""
-    """Reason for `multiple`."""
+    """Why the value must be a multiple of `multiple`."""
 
     def why_not(self, value: Value) -> str:
         if isinstance(value, str):

@@ -92,7 +92,7 @@ class Place:
 @dataclass
 class LabState:
     clock: Callable[[], float] = time.monotonic
-    """Monotonic clock in seconds, for every `since` and `_at` of the lab."""
+    """Returns the time in monotonic seconds. Every `since` and `_at` of the lab is such a time."""
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     presets: Presets = field(default_factory=Presets)
     spool: str = ""

@@ -109,7 +109,7 @@ class Watched:
     devices: Devices = field(default_factory=Devices)
     _messages: int = 0
     _built: tuple[object, Page] | None = None
-    """The last page of a program that has ended, after the facts that determine this page."""
+    """The page of a program that has ended, preceded by the facts from which the page was built."""
 
     def sample(self) -> None:
         """Sample the devices if the program runs training steps and a sample is due."""

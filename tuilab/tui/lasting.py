@@ -38,7 +38,7 @@ from textual.widgets._toast import ToastRack
 LOOK_S = 1.0
 """Interval between checks that the terminal still exists."""
 PAINT = 1_000
-"""Minimum number of characters for dropping an output that equals the previous output.
+"""Number of characters from which an output is dropped if it equals the previous output.
 
 Outputs of this length paint cells at fixed positions, so repeating them changes nothing.
 """
@@ -53,7 +53,9 @@ BEGUN, ENDED = b"\x1b[200~", b"\x1b[201~"
 PASTE_S = 2.0
 """Pause in the input, in seconds, that ends a paste whose end marker is missing."""
 AT_ONCE = 256
-"""Maximum bytes of input that the app gets before it has processed the previous input."""
+"""Maximum bytes of input that the app gets at a time. More input follows when the app has processed these
+bytes.
+"""
 TICK_S, SETTLED_S = 0.1, 0.005
 QUIET_S = 0.5
 """Pause in the input, in seconds, after which input is accepted again."""
@@ -165,7 +167,7 @@ class LastingApp(App[int]):
         return sum(pump.message_queue_size for pump in (self, *screen, *focused))
 
     def in_field(self) -> bool:
-        """Return True if a text field has the focus. Callable from any thread."""
+        """Return True if a text field has the focus. Any thread may call this method."""
         focused = [screen.focused for screen in self.screen_stack[-1:] if screen.focused is not None]
         return any(widget.check_consume_key("a", "a") for widget in focused)
 

@@ -43,6 +43,5 @@ class Options:
     lab_state: "Callable[[], LabState] | None" = None
     """Creates the state that the screens show; None for a new state."""
     watching: "ShownProgram | None" = None
-    """A watched program to show."""
     store: "StoreFactory | None" = None
     """Opens the history; None for the user's own history."""

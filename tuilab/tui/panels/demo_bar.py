@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 
 
 HEIGHT, ROOMY = 6, 36
-"""Rows of the bar with its border, and rows of the screen from which the bar may show three more rows of
-results.
+"""Rows of the bar, border included. On a screen with at least `ROOMY` rows, the results get three more
+rows.
 """
 
 
 class DemoBar(LineWidget, Hearing, can_focus=True):
-    """Shows the current step of the demo."""
-
     DEFAULT_CSS = "DemoBar { width: 1fr; }"
     HELP = """\
 ## The demo

@@ -38,7 +38,6 @@ TONES: dict[str, tuple[str, TextStyle]] = {
 LEAST_TITLE = 24
 """Minimum cells for the lab's name and the preset's title."""
 BAR = 10
-"""Cells of the progress bar."""
 
 
 class Header(LineWidget):

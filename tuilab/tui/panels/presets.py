@@ -187,8 +187,6 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
 
 class PresetsPanel(Vertical):
-    """The list of presets in a frame, with a description of the preset under the cursor."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", id="presets.filter"),
         Binding("escape", "unfilter", "list all", show=False, id="presets.all"),
@@ -208,7 +206,7 @@ class PresetsPanel(Vertical):
         yield about
 
     async def action_filter(self) -> None:
-        """Focus the text field that filters the list. It is created on first use."""
+        """Focus the text field that filters the list. The text field is created on first use."""
         from tuilab.tui.widgets.line_input import LineInput
 
         self.presets.reveal()

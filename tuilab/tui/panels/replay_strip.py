@@ -75,7 +75,6 @@ confirmation before it measures the settings. **{stop}** ends the replay.
         ]
 
     def action_seek(self, by: int) -> None:
-        """Move by a tenth of the run."""
         self.lab.playback.command(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
 
     def action_end(self, end: int) -> None:

@@ -7,10 +7,6 @@ from tuilab.tui.screens.jump import JumpScreen
 
 
 class Navigation:
-    """Moves the focus to the presets, the controls and the views. The presets are in a drawer on a narrow
-    screen.
-    """
-
     def __init__(self, context: Context) -> None:
         self._screen, self._views, self._controls = context.screen, context.views, context.controls
         self._panel, self._presets = context.panel, context.panel.presets
@@ -36,7 +32,7 @@ class Navigation:
             self._screen.set_focus(first)
 
     async def look(self, key: str, *, into: bool = False) -> None:
-        """Show a view. Focus it if the presets had the focus."""
+        """Show a view. If the presets had the focus, move the focus to the view."""
         into = into or self._panel.has_focus_within
         self.close_drawer()
         await self._views.open(key, into=into)

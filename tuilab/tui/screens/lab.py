@@ -94,7 +94,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     measuring: "Measuring"
     pages: "Pages"
     filled = False
-    """True when the lab, the widgets and the parts exist. Before, only `run`, `open` and the app's own
+    """True when the lab, the widgets and the parts exist. Until then, only `run`, `open` and the app's own
     actions work.
     """
     _run_requested = False

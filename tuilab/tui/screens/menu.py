@@ -22,8 +22,6 @@ from tuilab.tui.widgets.wording import fit
 
 
 class Items(OptionList):
-    """A list of choices. Their details are in a second column."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "select", "choose", show=False, id="menu.choose"),
     ]

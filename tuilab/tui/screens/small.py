@@ -7,9 +7,7 @@ from tuilab.tui.keys import spoken
 SMALLEST = (60, 16)
 WIDTHS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (110, "-middle"), (160, "-wide")]
 HEIGHTS = [(0, "-tiny"), (SMALLEST[1], "-short"), (30, "-medium"), (36, "-tall"), (52, "-vast")]
-"""Minimum sizes of the layouts in the style sheet. Larger widths put the presets next to the view and then
-widen them; larger heights show all controls, the placement, and then more of the placement.
-"""
+"""Minimum widths and heights of the layouts in the style sheet, and the class of each layout."""
 
 
 class Small(Static):

@@ -109,7 +109,6 @@ class About(LineWidget):
     trial = ""
 
     def show(self, finding: Bottleneck | None, trial: str = "") -> None:
-        """Show a finding and the state of its trial ("" if the finding is not being tried)."""
         if (finding, trial) != (self.finding, self.trial):
             self.finding, self.trial = finding, trial
             self.repaint()
@@ -128,8 +127,6 @@ class About(LineWidget):
 
 
 class Parts(LineWidget):
-    """The parts of a step, largest first, and the activity of the devices."""
-
     DEFAULT_CSS = "Parts { height: 1fr; width: 1fr; }"
     parts: tuple[StepPart, ...] = ()
     loads: tuple[Load, ...] = ()
@@ -198,8 +195,6 @@ class Output(LineWidget):
 
 
 class WatchScreen(Screen[None]):
-    """Shows a watched program. Draws the program's page again after each change."""
-
     AUTO_FOCUS = "#findings Table"
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
@@ -249,8 +244,6 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         """Requests a redraw after a change."""
 
     class Taken(Message, bubble=False):
-        """A capture has succeeded or failed."""
-
         def __init__(self, caught: Caught) -> None:
             super().__init__()
             self.caught = caught
@@ -361,7 +354,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
     # Drawing
 
     def tell(self) -> None:
-        """Request a redraw. Callable from any thread."""
+        """Request a redraw. Any thread may call this method."""
         with self._lock:
             self._news, begin, self._drawing = True, not self._drawing, True
         if begin:
@@ -534,7 +527,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.app.push_screen(WholePage(self.watching.said))
 
     def action_page(self, name: str) -> None:
-        """Show the whole page after a click in the verdict, whatever the name of the clicked page."""
+        """Show the whole page. A click in the verdict runs this action."""
         self.action_whole()
 
     def action_export(self) -> None:
@@ -665,7 +658,6 @@ def where(row: "Bottleneck | OpRow | FunctionRow | Stage") -> str:
 
 
 def notes(page: Page) -> str:
-    """Return notes about missing data, software versions and the machine."""
     said = [says.cost(page)] * bool(page.cost.windows) + [*page.notes]
     lines = [f"{note[:1].upper()}{note[1:]}." for note in said]
     if page.python:
@@ -681,7 +673,6 @@ class Findings(Table[Bottleneck]):
 
 
 def findings_table() -> Table[Bottleneck]:
-    """Return the table of findings."""
     columns: list[Column[Bottleneck]] = [
         Column("finding", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
@@ -774,7 +765,6 @@ def took(row: ProcessRow) -> str:
 
 
 def stages_table() -> Table[Stage]:
-    """Return a table of the input pipeline's stages."""
     columns: list[Column[Stage]] = [
         Column("stage", lambda row: row.stage, most=24),
         Column("function", lambda row: row.function, most=24),

@@ -10,7 +10,7 @@ from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 22
-"""Rows reserved for the plot. The table of figures gets only further rows."""
+"""Rows reserved for the plot. The table of figures gets the remaining rows."""
 
 
 class Live(View):

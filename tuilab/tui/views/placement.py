@@ -139,7 +139,6 @@ class PlacementTable(Table[PlacementRow]):
 
     def __init__(self) -> None:
         self.labels: dict[str, str] = {}
-        """Labels of the arms, by arm id."""
         columns: list[Column[PlacementRow]] = [
             Column("op", lambda row: row.op if row.kind == "op" else row.kind, most=22),
             Column("device", device_of, width=16,

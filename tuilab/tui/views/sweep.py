@@ -26,8 +26,6 @@ PLOT_ROWS = 12
 
 
 class SweepView(View):
-    """Shows curves over one axis, or a map over two axes, with sentences below."""
-
     HELP = """\
 ## Sweep
 

@@ -34,8 +34,6 @@ def numbers_strong(text: str) -> list[Run]:
 
 
 class AnswerPanel(LineWidget):
-    """The answer, with details below. The verdict is at the lower right."""
-
     DEFAULT_CSS = "AnswerPanel { height: 3; width: 1fr; }"
 
     HELP = """\

@@ -30,7 +30,6 @@ from tuilab.tui.widgets.wording import fit
 RATIOS_FROM, INTERVALS_FROM = 44, 72
 """Minimum width for showing ratios, and for showing the intervals of the ratios."""
 LEAST_BAR = 12
-"""Minimum cells for the bars."""
 
 
 class Bars(Picking):

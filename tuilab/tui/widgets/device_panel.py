@@ -39,8 +39,6 @@ STYLES = {"CPU": TextStyle("cpu1"), "GPU": TextStyle("gpu1")}
 
 
 class DevicePanel(LineWidget):
-    """The last sample, with graphs of earlier samples if there is room."""
-
     DEFAULT_CSS = "DevicePanel { height: auto; width: 1fr; }"
 
     def __init__(self, *, empty: str = "No sample has been taken yet.") -> None:

@@ -27,7 +27,7 @@ def fit(text: str, width: int, align: str = "left") -> str:
 def wrap(text: str, width: int) -> list[str]:
     """Wrap a text into lines of at most `width` cells, between words if possible.
 
-    Keeps a figure and its unit on the same line, and also an interval.
+    A figure and its unit stay on the same line, and so do the parts of an interval.
     """
     lines = Content(keep_on_line(" ".join(text.split()))).wrap(max(1, width))
     return [line.plain.strip().replace(HELD, " ") for line in lines if line.plain.strip()]
@@ -42,7 +42,7 @@ def clip(text: str, width: int, lines: int) -> list[str]:
 
 
 def whole_words(text: str, width: int) -> str:
-    """Cut a text that is too long, after a word, because cutting a number would change it."""
+    """Cut a text that is too long after a word, because a cut inside a number would change the number."""
     if cell_len(text) <= width:
         return text
     text = keep_on_line(text)
