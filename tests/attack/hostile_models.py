@@ -234,7 +234,7 @@ class Made:
         return {"code": base64.b64encode(marshal.dumps(compiled)).decode(), "defaults": None, "closure": None}
 
     def unsafe_switch(self) -> None:
-        """CVE-2025-9906: the description turns off safe mode and then uses code."""
+        """CVE-2025-9906: the description turns off safe mode before it loads code."""
         function = "enable_unsafe_deserialization"
 
         def edit(described: Any) -> None:

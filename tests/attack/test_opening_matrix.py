@@ -34,7 +34,9 @@ def field(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pythons(tmp_path_factory) -> dict[str, str]:
-    """Return two Python interpreters by name: one with Keras 3.8, and the one that runs the tests."""
+    """Return the paths of two Python interpreters by name: one with Keras 3.8 (or the reason why it is
+    missing), and one with tuilab's own Keras.
+    """
     folder = tmp_path_factory.mktemp("current") / "environment"
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")

@@ -27,8 +27,8 @@ STATES = ("state", "lab_state")
 
 
 def of_a_state(node: ast.expr) -> bool:
-    """Return True if the name of the expression says that it is a lab's state or part of one: `state`,
-    `lab_state`, `self.lab.state.presets`.
+    """Return True if the expression is a lab's state or a part of the state, judging by its name:
+    `state`, `lab_state`, `self.lab.state.presets`.
     """
     *owner, name = ast.unparse(node).split(".")
     return (owner[-1:] or [""])[0] in STATES if name in PARTS else name in STATES

@@ -1,4 +1,6 @@
-"""Names that depend on TensorFlow's version, which the user requests or else the document installs."""
+"""Names that depend on the TensorFlow version: the version that the user requests, or else the version
+that the document installs.
+"""
 
 import json
 

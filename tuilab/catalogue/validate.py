@@ -39,7 +39,7 @@ def validate(preset: Preset) -> Preset:
 
 @contextmanager
 def keyed(key: str) -> Iterator[None]:
-    """Prefix `key` to the key of any InputError raised inside the block."""
+    """Prepend `key` to the key of any InputError raised inside the block."""
     try:
         yield
     except InputError as error:

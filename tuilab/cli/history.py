@@ -20,7 +20,7 @@ from tuilab.model.quantity import plural, seconds
 from tuilab.report.rows import cut, wrapped
 
 SHORTEST_ID = 4
-"""Minimum number of characters of an id that `delete` accepts."""
+"""Minimum number of characters of an id that `delete` and `undelete` accept."""
 MOST = 1e9
 """Maximum number of days or megabytes that `prune` accepts."""
 
@@ -194,7 +194,7 @@ def delete(run: str) -> None:
 
 
 def check_length(run: str) -> None:
-    """Raise InputError if so short a start of an id may name a run by mistake."""
+    """Raise InputError if the start of an id is too short, because it could match the wrong run."""
     if len(run) < SHORTEST_ID:
         raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
 

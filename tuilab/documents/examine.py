@@ -68,7 +68,7 @@ def read(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector. With a large syntax tree, it would take half the time and free nothing."""
+    """Pause the garbage collector, which would take half the time on a large syntax tree and free nothing."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -109,7 +109,7 @@ _HOLDS = (ast.ExceptHandler, ast.match_case)
 
 
 def _direct_calls(statement: ast.stmt) -> Iterator[ast.Call]:
-    """Yield the calls in a statement, without the calls in nested statements."""
+    """Yield the calls in a statement, except the calls in nested statements."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         for part in ast.iter_child_nodes(waiting.pop()):

@@ -136,7 +136,7 @@ class Example:
         return at >= 0 and starts[at] < event.index < ends[at]
 
     def placeholder(self, line: int) -> bool:
-        """Return True if the body of the loop on this line is only a comment that stands for training
+        """Return True if the body of the loop on this line is only a comment in place of the training
         code.
         """
         loop = next((found for found in self.loops if found.line == line), None)

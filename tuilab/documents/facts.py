@@ -71,9 +71,8 @@ class Facts:
 
     @cached_property
     def _checks(self) -> list[TraceEvent]:
-        """Events that may query devices.
-
-        If the document times anything, functions that are never called do not count.
+        """Events that may query devices. In a document with timings, code in uncalled functions does not
+        count.
         """
         events = self._trace.events
         if all(events[region.first].place.uncalled for region in self._trace.regions):
@@ -160,8 +159,8 @@ class Facts:
         return False
 
     def version_1(self, api: ApiTable) -> tuple[Use, int, int] | None:
-        """Return the first use of a TensorFlow 1 name, the number of uses, and the number of
-        different names.
+        """Return the first use of a TensorFlow 1 name, the number of uses of such names, and the number
+        of different names.
         """
         if not self._version_1:
             found = old_uses(api, self._trace.uses) if self.target == "auto" else None
@@ -187,13 +186,15 @@ class Facts:
 
     @cached_property
     def _opaque_touched(self) -> dict[int, int]:
-        """For each value (by identity), the first unknown call that received it and may run TensorFlow."""
+        """For each value (by id), the index of the first unknown call that received the value and may run
+        TensorFlow.
+        """
         return self._given_to(may_run)
 
     @cached_property
     def _run_by_others(self) -> dict[int, int]:
-        """For each value (by identity), the first unknown call that received it and whose name suggests that
-        it runs its arguments.
+        """For each value (by id), the index of the first unknown call that received the value and
+        probably runs its arguments, judging by its name.
         """
         return self._given_to(lambda e: e.kind == "opaque" and runs_what_it_is_given(e.name))
 
@@ -206,8 +207,8 @@ class Facts:
         return found
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the event's object was passed earlier to an unknown call whose name suggests that it
-        runs its arguments.
+        """Return True if an earlier unknown call received the event's object and probably runs its
+        arguments, judging by its name.
         """
         given = (subject_value(work), work.arguments.get("self"), work.arguments.get("session"))
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
@@ -245,8 +246,8 @@ class Facts:
 
     @cached_property
     def _events_by_subject(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]]:
-        """Indices of the events for which `is_subject` is true, in order, by subject, and then by devices and
-        dtype.
+        """Indices of the events that may be first calls (see `is_subject`), in order: by subject, then by
+        devices and dtype.
         """
         found: dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]] = {}
         for event in self._trace.events:
@@ -330,7 +331,7 @@ class Facts:
 
     @cached_property
     def _in_models(self) -> set[int]:
-        """Layers that are parts of models and run with their model."""
+        """Ids of the layers that belong to a model and run with it."""
         made = (event.result for event in self._trace.events if event.kind == "build")
         return {id(layer) for model in made if isinstance(model, Model) for layer in model.layers}
 
@@ -372,7 +373,7 @@ class Facts:
 
     @cached_property
     def _callers(self) -> list[int]:
-        """Indices of the events at which the interpreter starts to read uncalled functions."""
+        """Indices of the events at which the interpreter enters uncalled functions."""
         return [event.index for event in self._trace.events if event.name == CALLER]
 
     @cached_property
@@ -392,8 +393,8 @@ class Facts:
         return at > 0 and made > self._callers[at - 1]
 
     def program_of(self, event: TraceEvent) -> int:
-        """Return the index of the first event of the program, or of the uncalled function, that contains the
-        event.
+        """Return the first event of the program that contains the event; for an uncalled function, the
+        first event of that function.
         """
         starts = self._callers if event.place.uncalled else self._trace.programs
         at = bisect_right(starts, event.index)

@@ -16,7 +16,7 @@ from tuilab.model.preset import Preset
 
 
 class Unresolved(msgspec.Struct, frozen=True):
-    """A part that could not be resolved, or for which no preset can be made."""
+    """A part of a document that could not be resolved, or for which no preset can be made."""
 
     line: int
     """Line number in the document, from 1."""
@@ -132,8 +132,8 @@ def _line(example: ExampleReport) -> ExampleLine:
 
 
 def collapsed(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return a document's findings by line. Repeated findings are merged into the first one, as further
-    lines.
+    """Return a document's findings by line. Merges repeated findings: the first one lists the lines of
+    the others.
     """
     found: dict[tuple[str, str, str], Finding] = {}
     for finding in findings:

@@ -31,7 +31,6 @@ class Timing:
     events: list[TraceEvent]
     """Events between the two clock readings."""
     begins: Context
-    """Context of the first clock reading."""
     label: str
     """The words printed with the measured time, and the name to which it is bound."""
     role: Literal["benchmark", "log", "progress"]

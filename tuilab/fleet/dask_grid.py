@@ -73,7 +73,6 @@ class DaskGrid:
         }
 
     async def greet(self, node: Address) -> Greeting:
-        """Start the node's worker and return its greeting. Raises NodeLost or NodeUnfit."""
         future = self._submit(node, far.greet)
         answer = await self._answer(future)
         # A client must hold the future of the greeting, because the node stops its worker once no client
@@ -82,7 +81,6 @@ class DaskGrid:
         return sanitize(msgspec.json.decode(answer, type=Greeting))
 
     async def measure(self, node: Address, task: Task) -> JobResult:
-        """Measure a job on a node and return the result. Raises NodeLost or NodeUnfit."""
         task = msgspec.structs.replace(task, taken=tuple(self._taken.pop(node.place, ())))
         future = self._submit(node, far.measure, msgspec.json.encode(task))
         try:
@@ -130,7 +128,6 @@ class DaskGrid:
         )
 
     async def _answer(self, future: Future) -> bytes:
-        """Return the result of a submitted function. Raises NodeLost or NodeUnfit."""
         try:
             result: bytes = await future
         except (FutureCancelledError, KilledWorker, CommClosedError) as error:

@@ -55,7 +55,6 @@ class SweepRun:
         self._on_event(e.PointAdded(run=self._request.id, point=point))
 
     def take(self, point: int, node: str, machine: Machine, visit: JobResult) -> None:
-        """Emit the events of a finished job."""
         run = self._request.id
         joined = e.MachineJoined(
             run=run, host=node, machine=machine, points=(point,), began=visit.began, ended=visit.ended

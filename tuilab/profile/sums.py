@@ -186,7 +186,7 @@ def _join_periods(segments: Iterable[Segment]) -> list[Window]:
 
 
 def _crosses(key: Key | None) -> bool:
-    """Return True if the op is a copy over the link between host and device."""
+    """Return True if the op copies data over the link between host and device."""
     return key is not None and (key.device == HOST or _direction(key.op) != "copy")
 
 

@@ -55,8 +55,6 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckJob(msgspec.Struct, frozen=True):
-    """How to read and check each file."""
-
     api: ApiTable | None
     settings: CheckSettings
     validate: Validate | None = None

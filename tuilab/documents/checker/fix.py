@@ -79,7 +79,7 @@ def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | 
 
 
 def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[Edit]:
-    """Yield the edits to the code of a block. Finds their positions in the syntax tree."""
+    """Yield the edits to a block's code, with positions from its syntax tree."""
     lines = code.split("\n")
     last_line = first_line + len(lines) - 1
     by_line: dict[int, list[Finding]] = {}
@@ -123,7 +123,7 @@ def _text(part: bytes) -> str:
 def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
     """Apply the edits to the file's text; return the new text and the number of edits.
 
-    The file's lines may be indented further than the block's.
+    The file's code may be indented further than the block's.
     """
     lines = before.split("\n")
     count = 0

@@ -68,7 +68,6 @@ def _also(finding: Finding) -> str:
 
 
 def summary(results: Sequence[FileResult], level: Severity) -> str:
-    """Return a sentence with the number of files and findings."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
     files = counted(len(results), "file")
     parts = [counted(counts[kind], kind) for kind in ("error", "warning", "note") if counts[kind]]

@@ -401,7 +401,7 @@ def _times(decorator: Api | Unknown) -> bool:
 
 
 def apply_decorator(interpreter: Interpreter, decorator: Value, target: Value, line: int) -> Value:
-    """Return the decorated function; an unknown decorator is assumed to leave it unchanged."""
+    """Return the decorated function. Assumes that an unknown decorator leaves the function unchanged."""
     match decorator:
         case Api(name="tf.function"):
             interpreter.event("config", "tf.function", line)

@@ -63,7 +63,9 @@ def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function of the standard library or a similar library. It computes nothing on a device."""
+    """Evaluate a function of the standard library or a similar library, which computes nothing on a
+    device.
+    """
     if name == "contextlib.suppress":
         return OpaqueObject("raises", None)
     if name in ("itertools.repeat",):

@@ -138,7 +138,7 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Evaluate a method of a pipeline, which adds a step or takes data out."""
+    """Evaluate a method of a pipeline, which adds a step or returns data."""
     known = f"{DATASET}.{name}"
     interpreter.use(Api(known, f"Dataset.{name}"), line)
     bound = bind(interpreter, known, args, keywords, line)

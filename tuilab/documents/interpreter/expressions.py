@@ -183,7 +183,7 @@ def _is_text(value: Value) -> bool:
 
 
 def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Value | None:
-    """Return the result for constants and lists; None if an operand is anything else."""
+    """Return the result of an operation on constants and lists; None for any other operand."""
     match left, right:
         case Known(), Known():
             try:

@@ -119,7 +119,7 @@ def numbered(args: list[Value]) -> dict[str, Value]:
 
 
 def times_in(value: Value, depth: int = 0) -> list[int]:
-    """Return the regions whose measured times a value contains."""
+    """Return the indices of the regions whose measured times a value contains."""
     if isinstance(value, Elapsed):
         return [value.region]
     if isinstance(value, Told):
@@ -297,7 +297,7 @@ class Interpreter:
         arguments: dict[str, Value] | None = None,
         result: Value | None = None,
     ) -> TraceEvent:
-        """Add an event to the trace. The tensors of its result get the event as their origin."""
+        """Add an event to the trace, and record it as the origin of the tensors in its result."""
         if self.deferred and kind in ("op", "create", "copy"):
             kind = "node"
         event = TraceEvent(

@@ -52,7 +52,6 @@ class Iteration:
 
 
 def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
-    """Return the items that a loop over the value yields."""
     varies = Unknown(VARIES, line)
     match value:
         case Listing() if not value.open:
@@ -145,7 +144,7 @@ def _combine(interpreter: Interpreter, value: OpaqueObject, line: int) -> Iterat
 
 
 def batches(dataset: Dataset) -> int | None:
-    """Return the number of elements that the pipeline yields; None if the length of its source is unknown."""
+    """Return the number of elements that a pipeline yields; None if unknown."""
     count: int | None = None
     for step in dataset.steps:
         number = integer(step.arguments.get("count"))

@@ -215,7 +215,6 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _image(name: str, args: Arguments) -> Value:
-    """Return the tensor that stands for a loaded image, or for an image converted to a float array."""
     given = args.get("img", "x", "0")
     if isinstance(given, Tensor):
         return Tensor(given.shape, "float32", "np")

@@ -92,5 +92,7 @@ def _parsed(file: Path) -> Parsed | None:
 
 @lru_cache(128)
 def _read(file: Path, changed: int, size: int) -> Parsed:
-    """Return the statements of a module. The cache key includes its modification time and size."""
+    """Return the statements of a module. changed, size: the file's modification time and size, so that a
+    changed file is read again.
+    """
     return parse(decode(read_regular(file, LARGEST_MODULE)).split("\n"), 1)

@@ -347,7 +347,6 @@ TABLE: dict[str, Op] = {
 
 @handles(*TABLE)
 def tabled(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function according to its row in the table."""
     return make(interpreter, name, args, _row(name))
 
 

@@ -206,7 +206,9 @@ def _mentioned_names(functions: Sequence[Function]) -> set[str]:
 
 
 def _unknown_defaults(function: Function) -> dict[str, Value]:
-    """Return parameters whose default is None as unknown values, because a caller would pass something."""
+    """Return unknown values for the parameters whose default is None, because a caller would pass
+    something.
+    """
     line = function.node.lineno
     return {
         name: Unknown(f"{name} is a parameter of {function.name}", line)

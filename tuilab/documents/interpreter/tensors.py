@@ -245,7 +245,7 @@ def matmul(
     line: int,
     called: Literal["tf", "np"] | None = None,
 ) -> Value:
-    """Multiply two matrices, transposed if requested; the arguments are as in `tf.matmul`.
+    """Evaluate a matrix product, with operands transposed if requested; the arguments are as in `tf.matmul`.
 
     called: the library whose function is called; None for `@`.
     """

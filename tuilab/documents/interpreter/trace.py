@@ -248,7 +248,9 @@ class Trace:
     misfits: list[Misfit] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     dated: set[int] = field(default_factory=set)
-    """Clock readings with a use other than a difference, such as printing, formatting or addition."""
+    """Clock readings that the code uses for something other than a difference, such as printing,
+    formatting or addition.
+    """
     filled: set[int] = field(default_factory=set)
     """Events that make arrays whose items are assigned later."""
     programs: list[int] = field(default_factory=list)

@@ -68,9 +68,8 @@ class Api(Value):
 
 @dataclass(eq=False, slots=True)
 class Listing(Value):
-    """A list, tuple or set.
-
-    open: it has further unknown items. born: the function that was being traced when it was created.
+    """A list, tuple or set. open: it contains further unknown items. born: the function that was being
+    traced when the list was created.
     """
 
     kind: Literal["list", "tuple", "set"]

@@ -102,7 +102,7 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
 
 
 def _is_known(example: Example, region: Region, work: TraceEvent, value: Value | None) -> bool:
-    """Return True if the document shows the model or function that is run, and the calls that receive it."""
+    """Return True if the checker knows the model or function that runs, and every call that receives it."""
     if work.name == SAVED or _is_own_interpreter(value):
         return True
     if work.name == "sess.run":
@@ -111,7 +111,7 @@ def _is_known(example: Example, region: Region, work: TraceEvent, value: Value |
 
 
 def _negligible_from(work: TraceEvent) -> float:
-    """Return the number of calls that make the overhead of the first call negligible."""
+    """Return the number of calls after which the overhead of the first call is negligible."""
     if work.kind == "graph":
         return MANY_RUNS
     if work.kind == "train":

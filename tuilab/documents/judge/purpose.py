@@ -186,8 +186,8 @@ _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 
 def compares(example: Example, region: Region, events: list[TraceEvent], about_speed: bool) -> bool:
-    """Return True if the time is meant for comparison: for example, it is collected or divided, or it is a
-    rate, or a title mentions speed.
+    """Return True if the time is meant for comparison: for example, the code collects or divides the
+    time, computes a rate, or mentions speed in a title.
     """
     if region.gathered or region.divided or region.rate or region.via != "clock" or about_speed:
         return True

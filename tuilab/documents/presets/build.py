@@ -42,7 +42,7 @@ def presets(
 ) -> list[Preset]:
     """Return a preset, named after the document, for each workload of an example.
 
-    said: the sentences about the example, whose claims belong to the workloads that fit them best.
+    said: sentences about the example. A claim goes to the workload that its sentence fits best.
     """
     out: list[Preset] = []
     names: set[str] = set()

@@ -56,11 +56,11 @@ _SHAPE = re.compile(r"\b(\d[\d,]{0,20})(?:\s*[x×]\s*|\s+by\s+)(\d[\d,]{0,20})\b
 def divided(
     examples: Sequence[Example], found: Sequence[Sequence[Found]]
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield, for each example, the sentences in its prose that its workloads can decide, and those that name
-    another op or shape.
+    """For each example, yield two lists of sentences from its prose: sentences that its workloads can decide,
+    and sentences about another op or shape.
 
-    Prose between two examples belongs to the one whose op and sizes it names; if it fits both equally, to
-    the one that it comments on or introduces.
+    A sentence between two examples belongs to the example whose op and sizes it names. If it fits both
+    equally, it belongs to the example that it comments on or introduces.
     """
     out: list[tuple[list[str], list[str]]] = [([], []) for _ in examples]
     for at, example in enumerate(examples):
@@ -96,9 +96,7 @@ def _sizes(found: Found) -> set[int]:
 
 
 def _is_of_others(sentence: str, found: Sequence[Found]) -> bool:
-    """Return True if the sentence names an op that is not among these workloads, or names its shape and none
-    of them has it.
-    """
+    """Return True if the sentence names an op or a shape that none of these workloads has."""
     named = {name for name, words in _NAMED.items() if words.search(sentence)}
     same = [one for one in found if named & _names(one)]
     if not named or not same:

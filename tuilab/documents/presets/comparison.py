@@ -122,7 +122,7 @@ class Comparison(NamedTuple):
 def compare(statement: str) -> Comparison | None:
     """Return the comparison in a statement without markup; None if there is none or its direction is unclear.
 
-    If the words do not name the faster side, the two times do. If words and times disagree, the words count.
+    The statement's words decide which side is faster. Without such words, the two times decide.
     """
     text = _TOLERANCE.sub("", statement)
     timed, sure = _timed(text)

@@ -27,7 +27,9 @@ def write(preset: Preset, folder: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    """Convert structs to dicts, without fields that have their default, because TOML has no null."""
+    """Convert structs to dicts, without fields that have their default value. This also omits None, which
+    TOML lacks.
+    """
     if isinstance(value, msgspec.Struct):
         info = type(value).__struct_config__
         out: dict[str, Any] = {}

@@ -13,7 +13,8 @@ _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)")
 
 @dataclass
 class CodePiece:
-    """A piece of code: lines first … last (0-based, inclusive), or start … end including its markup.
+    """A piece of code: lines `first` to `last` (0-based, inclusive); including its markup, lines `start` to
+    `end`.
 
     language: from the fence, "" if not given; `indented` for indented code, `pre` for HTML.
     """

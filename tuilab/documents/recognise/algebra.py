@@ -207,7 +207,7 @@ def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) 
 
 
 def detours(example: Example) -> Iterator[Result]:
-    """Yield ops in a CPU scope that is nested in a GPU scope: the `pingpong` workload."""
+    """Yield the ops in a CPU scope inside a GPU scope, as `pingpong` workloads."""
     pinned = [e for e in example.own("op") if _is_pinned(e)]
     if not pinned:
         return

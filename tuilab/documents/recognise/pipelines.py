@@ -86,7 +86,6 @@ def trained_by_hand(example: Example) -> Value | None:
 
 
 def describe(trace: Trace, dataset: Dataset) -> Pipeline:
-    """Describe a pipeline: its images, batch, cost, augmentation and kind."""
     out = Pipeline(lines={step.line for step in dataset.steps})
     source = dataset.steps[0]
     _source(trace, source, out)
@@ -316,7 +315,7 @@ def _filters(example: Example, model: Value | None, line: int) -> tuple[int | No
 
 
 def _policy(example: Example, event: TraceEvent) -> str:
-    """Return the dtype policy that is set at that point; "" if none is set."""
+    """Return the dtype policy in effect at the event; "" if none is set."""
     for earlier in reversed(example.trace.events[: event.index]):
         if earlier.name == _POLICY:
             value = earlier.arguments.get("policy")

@@ -339,7 +339,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
 
 
 def _printed_around(example: Example) -> Iterator[Hit]:
-    """Yield a hit for the first two dates that are printed before and after a call."""
+    """Yield a hit for the first pair of dates that the code prints before and after a call."""
     events = example.trace.events
     dates = [e for e in events if e.kind == "clock" and e.name in _DATES and _is_printed(events, e)]
     for one, other in pairwise(dates):

@@ -43,7 +43,6 @@ class Hit:
     at: str = ""
     """The affected text on the line; "" for the line's first word."""
     timing: Timing | None = None
-    """The timing to which the hit applies."""
     severity: Severity | None = None
     also: tuple[int, ...] = ()
     replace: tuple[str, str] = ("", "")
@@ -59,7 +58,6 @@ class Rule:
 
     code: str
     title: str
-    """A short title."""
     severity: Severity
     preview: bool
     """True if the rule is off by default, because it is too often wrong on real documents, or too rare to
