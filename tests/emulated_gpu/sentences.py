@@ -24,7 +24,7 @@ from tuilab.model.run import ArmState, RunState
 NOISE = 0.15
 """Maximum error of a sentence, as a share of a call. Large, because the runs are short."""
 MOSTLY = 0.6
-"""Share of a call from which computing must be the call's largest part."""
+"""If a GPU computes for at least this share of a call, computing must be the call's largest part."""
 LABELLED = r"(?P<{}>[^:,.;]+?)"
 TOOK = re.compile(
     rf"^(?:At [^:]*: )?{LABELLED.format('a')} took [^:]*?, {LABELLED.format('b')} [\d.,]+ (?:ns|µs|ms|s)(?: \[[^]]*\])?: "

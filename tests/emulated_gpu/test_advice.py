@@ -59,8 +59,8 @@ LAUNCHING = {"launch-bound", "dispatch-bound"}
 
 
 def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult, Account]:
-    """Repeat the measurement until the advice is about the stall. On a busy host, it may be about waiting
-    threads.
+    """Repeat the measurement until the advice is about the stall. On a busy host, the advice may be about
+    waiting threads.
     """
 
     def attempt() -> tuple[RunState, RunResult, Account]:

@@ -34,8 +34,9 @@ CANNOT = {
     "half": "Op does not support N5Eigen4halfE inputs",
     "pinned off": "CPU:0 was requested, but the work ran on GPU:0",
 }
-"""Why an arm cannot run here. A real GPU has the same reasons, with two exceptions: XLA cannot compile for an
-emulated device, and the processor runs the kernels, which convolves float16 only with AVX-512 FP16.
+"""Reasons why an arm cannot run here. The reasons also apply to a real GPU, with two exceptions: XLA cannot
+compile for an emulated device, and the emulation runs its kernels on the processor, which convolves float16
+only with AVX-512 FP16.
 """
 
 

@@ -161,7 +161,7 @@ def test_running_out_of_memory_is_reported_with_the_requested_size(slow: Worker,
 def test_a_gpu_without_free_memory_is_skipped_with_a_message(
     emulated_gpu: Callable[..., dict[str, str]],
 ) -> None:
-    """Otherwise, TensorFlow would retry forever to allocate a few bytes."""
+    """If the worker opened this GPU, TensorFlow would retry forever to allocate a few bytes."""
     worker = Worker(cpus=1, environment=emulated_gpu(1, fail="alloc"))
     try:
         assert not worker.machine.gpus and "GPU:0 could not be opened" in worker.machine.no_gpu

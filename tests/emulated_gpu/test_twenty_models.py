@@ -110,8 +110,8 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 def test_the_batch_from_which_a_gpu_is_faster_is_found_where_it_was_set(
     slow: Worker, tf: Any, tmp_path: Path, name: str
 ) -> None:
-    """Adds an op to the model's graph that takes constant time on the GPU. On the CPU, its time per example
-    makes the devices equal at about ten examples.
+    """Adds an op to the model's graph. The op takes constant time on the GPU. On the CPU, the op's time per
+    example makes both devices equal at about ten examples.
     """
     made, file, opening = saved(tf, name, tmp_path)
     if made.code:

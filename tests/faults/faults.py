@@ -127,7 +127,6 @@ _worker_dies("allocate", "MemoryError")
 
 @fault
 def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
-    """One arm fails because the device has no memory left. The other arms continue."""
     at = rng.randint(1, ROUNDS - 1)
     terminal = opened(trial, {"faults": {str(at): "device-memory"}})
     terminal.press("r")
@@ -183,7 +182,6 @@ def worker_talks_nonsense(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def worker_killed_at_any_time(trial: Trial, rng: random.Random) -> None:
-    """The worker is killed from outside, at any time."""
     terminal = opened(trial)
     amid(terminal, rng)
     for pid in workers(trial):
@@ -384,7 +382,6 @@ def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
-    """All keys that do not leave the lab are pressed faster than the lab paints."""
     terminal = opened(trial)
     keys = [*"rxslbuU0123456789[]acdgkfpty?", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\t", "\x1b", "\r", " "]
     for _ in range(120):
@@ -459,7 +456,6 @@ def store_locked_and_the_lab_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def disk_full(trial: Trial, rng: random.Random) -> None:
-    """For some time, no file of the lab can grow."""
     terminal = opened(trial, {"rounds": ROUNDS})
     soft, hard = resource.prlimit(terminal.process.pid, resource.RLIMIT_FSIZE)
     amid(terminal, rng)

@@ -145,7 +145,9 @@ class Trial:
 
 
 def _said_by_the_lab(sent: bytes, at: int) -> bool:
-    """Return True if the error's name is part of a message of the lab, such as `MemoryError: no more`."""
+    """Return True if the error's name at `at` is part of a message of the lab, such as `MemoryError: no
+    more`.
+    """
     return b"Traceback" not in sent[max(0, at - 3_000) : at + 20]
 
 

@@ -15,7 +15,7 @@ CLIPBOARD = re.compile(r"\x1b\]52;c;[A-Za-z0-9+/]*={0,2}(?:\x07|\x1b\\)")
 
 def faults(sent: bytes, size: tuple[int, int], *, clipboard: bool = False) -> list[str]:
     """Return the sequences that a terminal must not receive from the lab. clipboard: the test has copied a
-    command, so one sequence for the clipboard is allowed.
+    command, so a clipboard sequence is allowed.
     """
     return [f"{what} at {at}: …{sent.decode('utf-8', 'replace')[max(0, at - 60) : at + 60]!r}"
             for at, what in _faults(sent, size, clipboard)]  # fmt: skip

@@ -34,7 +34,6 @@ def page():
 
 
 def test_an_exported_run_is_read_in_a_browser(user: User, page) -> None:
-    """The page has an answer, figures and a picture, and is not wider than the window."""
     user.run("tuilab run stft-small --budget quick")
     user.run("tuilab export last -o run.html")
     page.goto((user.home / "run.html").as_uri())
@@ -45,7 +44,6 @@ def test_an_exported_run_is_read_in_a_browser(user: User, page) -> None:
 
 @pytest.mark.long
 def test_the_lab_is_served_and_survives_a_reload(user: User, page) -> None:
-    """Keys reach the lab without a click. After a reload, the same lab appears, and its run is completed."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

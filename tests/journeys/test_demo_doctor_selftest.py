@@ -24,7 +24,6 @@ def test_a_user_guesses_in_the_demo_and_sees_the_answer(user: User) -> None:
 
 
 def test_the_doctor_says_why_there_is_no_gpu(user: User) -> None:
-    """A script gets the same sentence as the screen."""
     told = json.loads(user.run("tuilab doctor --json", code=(0, 1)).out)
     assert told["gpu_visible"] in (True, False) and told["cause"] and told["probes"]
     with user.opens("tuilab") as lab:

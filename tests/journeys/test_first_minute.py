@@ -44,7 +44,6 @@ def test_the_first_minute(newcomer: User) -> None:
 
 
 def test_a_slider_is_moved_by_key_and_by_mouse(user: User) -> None:
-    """Each time the slider stops, the new value is measured and saved."""
     with user.opens("tuilab --preset stft-small", (160, 50)) as lab:
         lab.see("ready", seconds=120)
         lab.press("i")

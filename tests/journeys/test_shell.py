@@ -30,7 +30,6 @@ def test_a_preset_is_measured_changed_and_compared(user: User) -> None:
 
 @pytest.mark.long
 def test_a_sweep_is_stopped_and_resumed(user: User) -> None:
-    """Ctrl-C keeps the data. `resume` measures the remaining sizes and adds them to the same run."""
     line = "tuilab sweep stft-small --axis samples=256:1M:x4 --budget quick --mode graph --device CPU"
     stopped = user.begins_and_stops(line)
     assert stopped["status"] == "cancelled"
@@ -55,7 +54,6 @@ def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
 
 @pytest.mark.long
 def test_a_run_that_is_stopped_is_kept(user: User) -> None:
-    """If a command for several presets is stopped, the finished presets are also kept."""
     run = user.begins_and_stops("tuilab run stft-small")
     assert run["status"] == "cancelled" and run["preset"] == "stft-small"
     user.begins_and_stops("tuilab verdicts")

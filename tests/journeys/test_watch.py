@@ -49,7 +49,6 @@ def test_a_program_is_watched_from_the_shell(user: User) -> None:
 
 @pytest.mark.long
 def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: User) -> None:
-    """Neither the lab nor the shell loses data."""
     user.write("train.py", TRAIN)
     with user.opens("tuilab watch train.py 600", own_traceback=True) as lab:
         lab.see("• step", seconds=120)

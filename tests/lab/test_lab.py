@@ -221,9 +221,6 @@ def test_the_lines_of_the_readme_measure_and_print_the_answer(tmp_path):
 
 
 async def test_events_that_arrive_during_a_long_summary_are_not_lost(tmp_path):
-    """While a thread computes the summary, events are held back, so that the figures do not change.
-    Afterwards the events are applied.
-    """
     made, _ = lab(tmp_path, rounds=3)
     async with made:
         await made.measure(SMALL, budget="quick")

@@ -188,7 +188,6 @@ def test_the_command_says_what_cannot_be_measured(tmp_path):
     ],
 )
 def test_the_command_has_the_exit_code_of_a_check(tmp_path, monkeypatch, options, code):
-    """The scripted lab measures nothing."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tuilab.cli.prove.with_lab", lambda measure: [])
     Path("article.md").write_text(f"```python\n{FIRST}\n```\n")
@@ -206,9 +205,7 @@ BOTH = (
 
 
 async def test_one_run_measures_each_finding_in_the_mode_of_its_code():
-    """The eager loop is TL104, the tf.function TL105. Both used to be measured in eager mode, each in a
-    run.
-    """
+    """The eager loop is TL104, the tf.function TL105. Both used to be measured in eager mode, in two runs."""
     report = read((HEAD + BOTH).encode(), shipped(), name="x.py", preview=False)
     wanted = [p for p in proofs(report) if p.finding.code in ("TL104", "TL105")]
     modes = {p.finding.code: p.preset.arms.modes for p in wanted}

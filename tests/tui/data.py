@@ -33,7 +33,7 @@ ARMS = (
 MACHINE = GPU_MACHINE
 SCENARIO = Scenario("stft", defaults(DECLARATION.parameters))
 FIGURES = RunStarted | ArmStatus | Round
-"""The events that change the figures of a run."""
+"""Events of a run in progress, without the warm-up."""
 
 
 def events(

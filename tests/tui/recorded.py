@@ -119,7 +119,7 @@ async def draw_program(home: Path) -> str:
 
 
 async def draw_emulated(home: Path) -> dict[str, str]:
-    """Draw a sweep that was recorded with an emulated GPU. The picture says so."""
+    """Draw a sweep recorded with an emulated GPU. The picture says that the GPU is emulated."""
     from tests.emulated_gpu.recorded import PACED
     from tests.emulated_gpu.test_pictures import beside_a_gpu
 

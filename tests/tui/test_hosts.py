@@ -128,8 +128,8 @@ def test_a_name_that_ssh_could_misread_is_refused():
 
 
 def party(on_event) -> MultiHostRunner:
-    """Return a runner with this machine and other hosts. Each host has a fake worker whose behavior is the
-    host's name.
+    """Return a runner with this machine and other hosts. The name of each host determines how its fake worker
+    behaves.
     """
 
     def member(host: str, listen) -> Supervisor:

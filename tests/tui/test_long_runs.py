@@ -25,8 +25,10 @@ from tuilab.tui.views.base import figures
 
 ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 PLACES = (10, 100, 1_000, 3_000)
-"""Numbers of rounds after which the cost is compared: the lowest cost of the five rounds before, because the
-garbage collector may run in one of them.
+"""Numbers of rounds at which the cost is compared.
+
+Of the five rounds before each number, the cheapest counts, because the garbage collector may run in one of
+them.
 """
 
 

@@ -27,7 +27,7 @@ MORE = 1
 first count.
 """
 POOLED = ("tasks", "files", "threads")
-"""Resources from pools; their number varies."""
+"""Resources that come from pools, so their number varies."""
 PAGES = (
     ("a", "escape"),
     ("question_mark", "escape"),

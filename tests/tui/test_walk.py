@@ -79,7 +79,7 @@ class WalkedRunner(ScriptedRunner):
 
 
 class Walk:
-    """The steps of a seed. Each step waits until the previous one is handled."""
+    """A random walk with a seed. Each step waits until the previous one is handled."""
 
     def __init__(self, seed: int, pilot: Pilot[int], app: LabApp) -> None:
         self.rng, self.pilot, self.app = random.Random(seed), pilot, app

@@ -155,7 +155,6 @@ async def test_one_wait_gives_one_gain(tmp_path: Path, made) -> None:
 
 
 async def test_new_data_is_drawn(tmp_path: Path, made) -> None:
-    """A thread reports steps, findings and the program's end."""
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
         await asyncio.to_thread(watched.play, made)
