@@ -50,7 +50,8 @@ SCRIPT = """<script>
   const Socket = window.WebSocket;
   const comeBack = async () => {
     const message = document.querySelector(".closed-dialog .message");
-    message.textContent = "The connection is lost. The lab keeps running, and this page will reconnect.";
+    message.textContent = "The connection is lost. This page tries to reconnect. "
+      + "The lab continues as long as its server does.";
     for (let tried = 0; tried < 300; tried++) {
       await new Promise((done) => setTimeout(done, 2000));
       const answer = await fetch("/", {cache: "no-store"}).catch(() => null);
@@ -65,6 +66,8 @@ SCRIPT = """<script>
       this.addEventListener("close", (event) => {
         const message = document.querySelector(".closed-dialog .message");
         if (event.code === TAKEN) message.textContent = "The lab is open in another page.";
+        else if (event.code === STOPPED)
+          message.textContent = "The server was stopped, and the lab has ended.";
         else if (event.code !== 1000) comeBack();
         else delete sessionStorage.lab;
       });
@@ -78,6 +81,14 @@ SCRIPT = """<script>
   }, 50);
 }
 </script>"""
+
+
+def script() -> str:
+    """Return the script of the page, with the close codes of its WebSocket."""
+    codes = {"TAKEN": TAKEN, "STOPPED": int(WSCloseCode.GOING_AWAY)}
+    return re.sub("|".join(codes), lambda found: str(codes[found[0]]), SCRIPT)
+
+
 MOST_TYPED = 8_192
 """Maximum number of characters in one input, such as a paste. The rest is dropped, as in a terminal."""
 MOST_WAITING = 2**15
@@ -173,9 +184,7 @@ class LabServer(Server):  # type: ignore[misc]
         response: web.StreamResponse = await handler(request)
         if not response.prepared:
             if isinstance(response, web.Response) and response.content_type == "text/html" and response.text:
-                response.text = _ELSEWHERE.sub("", response.text).replace(
-                    "<head>", f"<head>{SCRIPT.replace('TAKEN', str(TAKEN))}", 1
-                )
+                response.text = _ELSEWHERE.sub("", response.text).replace("<head>", f"<head>{script()}", 1)
             response.headers["Content-Security-Policy"] = POLICY
             response.headers["X-Frame-Options"] = "DENY"
             response.headers["Referrer-Policy"] = "no-referrer"

@@ -324,6 +324,24 @@ def test_a_reload_or_dropped_connection_returns_to_the_same_lab_and_run(served):
         browser.close()
 
 
+@pytest.mark.real_worker
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_a_page_says_that_a_stopped_server_ended_its_lab(tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with server(tmp_path) as (url, _), playwright.sync_playwright() as p:
+        port = url.split(":")[2].partition("/")[0]
+        (process,) = [child for child in psutil.Process().children() if port in child.cmdline()]
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        page = browser.new_page()
+        page.goto(url)
+        page.wait_for_selector(".-first-byte .xterm-screen")
+        process.send_signal(signal.SIGINT)
+        page.wait_for_selector("body.-closed")
+        page.wait_for_timeout(500)
+        assert page.inner_text(".closed-dialog .message") == "The server was stopped, and the lab has ended."
+        browser.close()
+
+
 def test_the_address_for_another_machine_is_printed():
     environment = {"SSH_CONNECTION": "10.0.0.7 50000 10.0.0.9 22"}
     assert re.fullmatch(r"ssh -L 8000:localhost:8000 \S+@10\.0\.0\.9", tunnel("localhost", 8000, environment))
