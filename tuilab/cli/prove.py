@@ -10,7 +10,7 @@ from tuilab.cli.options import columns
 from tuilab.documents import DocumentReport
 from tuilab.documents.checker.files import FileResult
 from tuilab.lab import Lab
-from tuilab.lab.proof import ALIKE, MEASURED_WITH, PATTERNS, Proven, proofs, prove
+from tuilab.lab.proof import ALIKE, PATTERNS, Proven, proofs, prove
 from tuilab.model.quantity import significant, time_unit
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BudgetName
@@ -58,7 +58,7 @@ def table(made: Sequence[Proven]) -> Iterator[str]:
     for each in made:
         figure, actual = (significant(t / scale, 3) if t else "–" for t in (each.said_s, each.true_s))
         compared = each.compared
-        if MEASURED_WITH in compared:
+        if each.reduced:
             compared += f": figure {figure}, actual {actual} {unit}"
             figure = actual = "–"
         yield f"{each.line:>6}  {each.code:5}  {figure:>12}  {actual:>12}  {_ratio(each)}"

@@ -51,8 +51,6 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
 _MOST = {"images": 1_024, "ops": 1_000}
 ON_CPU = "Without a GPU, on the CPU:"
 """Prefix of figures measured on the CPU, although the document's code runs only on a GPU."""
-MEASURED_WITH = "; measured with "
-"""Prefix of the description of a workload that is smaller than the document's."""
 # Phases of a call on a GPU before the call returns, if the program does not wait for the result.
 _BEFORE_RETURN = ("python", "dispatch", "copy_in", "input_wait")
 # Maximum ratio of two times that are reported as equal.
@@ -92,6 +90,10 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     """
     compared: str = ""
     """The two compared times in words, with the measured arm."""
+    reduced: str = ""
+    """How the measured work is smaller than the document's, such as `1,000 of the 5,000 ops`; the times are
+    then not those of the document's code.
+    """
     sentence: str
     run: str = ""
 
@@ -235,7 +237,7 @@ def proven(proof: Proof, result: RunResult) -> Proven:
         own = proof.preset.arms
         arms = [a for a in arms if a.mode in own.modes and a.variant in ("", *own.variants)] or arms
     said, true, sentence, compared, interval = _SHOWN[proof.pattern](arms, proof.calls)
-    less = f"{MEASURED_WITH}{proof.less}" if proof.less else ""
+    less = f"; measured with {proof.less}" if proof.less else ""
     factor = max(said, true) / min(said, true) if said and true else None
     return Proven(
         code=proof.finding.code,
@@ -246,6 +248,7 @@ def proven(proof: Proof, result: RunResult) -> Proven:
         factor=factor,
         factor_ci95=interval,
         compared=f"{compared} ({arms[0].label}){less}",
+        reduced=proof.less,
         sentence=sentence + less,
         run=result.run,
     )
