@@ -50,6 +50,22 @@ def test_states_are_printed_once_but_each_warming_arm_is_named(
     ]
 
 
+def test_an_error_in_a_users_function_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    said, why = (
+        Narrator(),
+        "ValueError: Dimensions must be equal, but are 64 and 32 (mine.py, line 3, in step)",
+    )
+    failed = [
+        e.ArmStatus(run="r", arm=arm.id, status="failed", reason=why, detail="Traceback: the whole error")
+        for arm in (EAGER, GRAPH)
+    ]
+    for event in (STARTED, *failed):
+        said(event)
+    printed = table(summarise(folded(STARTED, *failed, e.Finished(run="r", status="ok"))))
+    assert (capsys.readouterr().err + printed).count(why) == 1, printed
+    assert "CPU eager, CPU graph: failed" in printed
+
+
 def test_quiet_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     said = Narrator(quiet=True)
     for event in (e.Warming(stage="importing TensorFlow", elapsed_s=1.0), STARTED):

@@ -86,7 +86,9 @@ class Narrator:
                 # Several arms often share a reason, such as a missing GPU. Print each reason once; the result
                 # counts the arms.
                 self._absent.add(event.reason)
-                self._line(f"{self._labels.get(event.arm, event.arm)}: {event.status}: {event.reason}")
+                # An error in the user's code has a detail, which is printed once the run has finished.
+                why = "" if event.detail else f": {event.reason}"
+                self._line(f"{self._labels.get(event.arm, event.arm)}: {event.status}{why}")
             case Finished():
                 self.end()
 

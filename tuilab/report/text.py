@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
+from tuilab.analysis.words import short
 from tuilab.model.environment import whose
 from tuilab.model.quantity import HELD, keep_on_line
 from tuilab.model.result import RunResult
@@ -13,6 +14,7 @@ from tuilab.report.rows import (
     MOST_LAYERS,
     ROOF_HEAD,
     advice,
+    arm_row,
     arm_rows,
     claim_rows,
     crossing_lines,
@@ -20,6 +22,7 @@ from tuilab.report.rows import (
     doubtful_line,
     doubts,
     fitted,
+    folded,
     interval_line,
     layer_rows,
     layers_in,
@@ -134,9 +137,11 @@ def _arms(result: RunResult, most: int) -> Iterator[tuple[Role, str]]:
     measured = [row for row in rows if row[2]]
     if measured:
         yield from _rows(ARM_HEAD, measured, most)
-    for row in rows:
-        if not row[2]:
-            yield "prose", f"{row[0]}: {row[1]}"
+    for arm in folded(result.arms):
+        if arm.median_s is None:
+            # The answer names the reason of a failure; do not print it twice.
+            said = arm.status == "failed" and arm.reason and short(arm.reason) in result.answer
+            yield "prose", f"{arm.label}: {arm.status if said else arm_row(arm)[1]}"
 
 
 def _rows(
