@@ -1,7 +1,7 @@
-"""Text and data that only a screen needs, and the paint schedule. This package does not use Textual, so that
-tests can check the text directly.
+"""Text and data for the screens, and the paint schedule.
 
-answer, status, pages: sentences. They name actions instead of keys. demo, titles, run_list: lists.
-placement, timeline, devices, race: rows and lanes of a plot. painter: the paint schedule. keymap: the user's
-keys. view_options: what to draw.
+answer, status and pages write sentences that name actions, not keys. demo, titles and run_list hold lists;
+placement, timeline, devices and race hold the rows and lanes of plots. painter schedules paints, keymap
+reads the user's keys, view_options holds what to draw. Nothing here uses Textual, so tests can check the
+text directly.
 """

@@ -1,4 +1,4 @@
-"""Writes the text of the answer panel, whether or not there is an answer yet. Pure functions."""
+"""Writes the text of the answer panel."""
 
 import re
 from collections.abc import Sequence
@@ -20,30 +20,28 @@ from tuilab.presentation.status import status
 from tuilab.workloads import find
 
 SUMMARY = 150
-"""Maximum length of a preset's summary in characters, which leaves space for the next steps."""
+"""Maximum characters of a preset's summary, so that the next steps fit below it."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """The content of the answer panel."""
-
     sentence: str
     detail: str = ""
-    """Muted text below the answer."""
+    """Muted text below the sentence."""
     verdict: VerdictWord | None = None
-    """The verdict shown as the preset's mark in the list."""
+    """The verdict whose mark the preset has in the list."""
     called: str = ""
-    """The displayed word for the verdict."""
+    """The verdict in words."""
     undecided: str = ""
     """Why there is no verdict yet."""
     gpu: str = ""
-    """A few words on the best case on a GPU, or on why no GPU is used. Shown if they do not fit into the
-    answer.
+    """A few words on the best case on a GPU, or on why no GPU is used; shown if the answer has no space for
+    them.
     """
 
 
 def opening(text: str, most: int = 0) -> str:
-    """Return the first sentence of a text, and more sentences up to `most` characters."""
+    """Return the first sentence of a text, and as many more as fit in `most` characters."""
     sentences = re.split(r"(?<=[.!?]) +", " ".join(text.split()))
     kept = sentences[0]
     for sentence in sentences[1:]:
@@ -54,8 +52,7 @@ def opening(text: str, most: int = 0) -> str:
 
 
 def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
-    """Return the answer for the run on the screen, or a description of what a run would measure. Both include
-    the next steps.
+    """Return the answer of the run on the screen, or what a run would measure, and the next steps.
 
     newcomer: also explain how to begin.
     """
@@ -110,23 +107,23 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
         return Said(text, detail, undecided=undecided, gpu=gpu)
     words = verdict_words(claim.verdict, claim.emulated)
     alike = sum(each.verdict == claim.verdict for each in result.claims)
-    if alike < len(result.claims):  # the demo may say that another claim is confirmed
+    if alike < len(result.claims):  # the demo may show that another claim is confirmed
         words += f" ({alike} of {len(result.claims)} claims)"
     return Said(text, detail, claim.verdict, words, gpu=gpu)
 
 
 def _deciding(claims: Sequence[Verdict]) -> Verdict | None:
-    """Return the first claim whose verdict is the preset's mark in the list."""
+    """Return the first claim with the verdict that the preset's mark in the list shows."""
     word = overall([claim.verdict for claim in claims]) if claims else None
     return next((claim for claim in claims if claim.verdict == word), None)
 
 
 MOVED = "Changed: {}. The preset's description:"
-"""Prefix of a preset's description if the user has changed its values."""
+"""Introduces a preset's description if the user has changed its values."""
 
 
 def claimant(settings: Settings) -> str:
-    """Return the words that introduce a claim: its source and the settings that the user changed, if any."""
+    """Return the words that introduce a claim: who makes it, and which settings the user changed."""
     whose = "The document claims" if settings.preset.source else "The preset claims"
     return f"{whose} (but you set {settings.moved}):" if settings.moved else f"{whose}:"
 
@@ -135,7 +132,7 @@ QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"
 
 
 def first_words(lab_state: LabState) -> str:
-    """Return the lab's question, and a sentence on how measuring the preset helps to answer it."""
+    """Return the lab's question, and what measuring the preset contributes to an answer."""
     settings, machine = lab_state.settings, lab_state.machine
     assert settings is not None
     kinds = sorted({family(arm.device) for arm in settings.arms_on(machine)})
@@ -151,8 +148,8 @@ def first_words(lab_state: LabState) -> str:
 
 
 def expected(lab_state: LabState) -> str:
-    """Describe the work of a call with these settings, and the hardware limit (roof) that it will reach
-    first; "" if unknown.
+    """Describe the work of a call with these settings and the hardware limit that it reaches first; "" if
+    unknown.
     """
     settings, machine = lab_state.settings, lab_state.machine
     if settings is None or settings.file:
@@ -168,7 +165,7 @@ def expected(lab_state: LabState) -> str:
 
 
 def next_steps(lab_state: LabState) -> Sequence[str]:
-    """Return at most two next steps with their actions, most important first."""
+    """Return at most two next steps with their actions, the more important one first."""
     state, now, settings = lab_state.shown, status(lab_state), lab_state.settings
     if lab_state.guessing and not now.stop:
         return ("guess, or {demo.next} measures",)
@@ -208,9 +205,8 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
 
 
 def describe_continuation(lab_state: LabState, brief: bool = False) -> str:
-    """Describe what continuing the run would achieve:
-
-    `{run} continues: ± 2% in about 1 min`, or the rest of a stopped run; else "".
+    """Return what continuing the run would achieve, such as `{run} continues: ± 2% in about 1 min`; "" if
+    nothing.
     """
     more, machine = lab_state.further(), lab_state.machine
     if more is None or machine is None:

@@ -1,6 +1,7 @@
-"""The demo: claims from the documents, one after another; the user guesses, then sees the measurement.
+"""The demo: for one preset after another, the user guesses whether a document's claim holds, then sees the
+measurement.
 
-The outcome uses the wording of the run's verdict, so that demo and answer cannot disagree.
+The outcome uses the words of the run's verdict, so that demo and answer cannot disagree.
 """
 
 import re
@@ -43,32 +44,30 @@ GUESSED: dict[VerdictWord, str] = {
     "undecided": GUESSES[2],
     "untestable": GUESSES[2],
 }
-"""For each verdict, the guess that it proves right."""
+"""The guess that each verdict proves right."""
 
 
 OPENER = "tiny-ops"
-"""The demo's first preset: its effect is large on every machine."""
+"""Name of the demo's first preset, whose effect is large on every machine."""
 MOST = 6
 SWEPT = (Crosses, ShareGrows, SamePlacement)
-"""Kinds of claims that only a sweep can decide. A sweep takes too long for a demo."""
+"""Claims that only a sweep can decide, which takes too long for a demo."""
 TIMED = (Faster, WaitsForInput, PhaseShare)
-"""Kinds of claims about times, which are more interesting than a missing kernel."""
+"""Claims about times. They come first, because they are more interesting than a missing kernel."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one step."""
-
     preset: Preset
     guess: str
     verdict: Verdict
     run: str = ""
     evidence: str = ""
-    """The verdict's evidence, followed by doubts about the run, such as a busy host."""
+    """The verdict's evidence, then doubts about the run, such as a busy host."""
 
     @property
     def decided(self) -> bool:
-        """True if the evidence decides between the guesses. If not, a guess is neither right nor wrong."""
+        """True if the evidence proves one of the guesses right and the other wrong."""
         return self.verdict.verdict in ("confirmed", "refuted", "impossible")
 
     @property
@@ -77,34 +76,28 @@ class Outcome:
 
     @property
     def scored(self) -> bool:
-        """True if the guess counts: the user made one, and the evidence decides between the guesses or
-        supports this one.
+        """True if the user guessed, and the evidence decides between the guesses or supports the user's
+        guess.
         """
         return bool(self.guess) and (self.decided or self.right)
 
 
 @dataclass
 class Demo:
-    """The state of the demo: presets one after another, each with a guess, a measurement and an outcome."""
+    """The state of the demo: its presets, each with a guess, a measurement and an outcome."""
 
     steps: Sequence[Preset]
-    """The presets, each with a claim."""
     at: int = 0
-    """Index of the current step."""
     stage: Stage = "guess"
-    """The current stage of the step."""
     guess: str = ""
-    """The guess; "" for none."""
+    """The user's guess; "" if none."""
     verdict: Verdict | None = None
-    """The run's verdict on the claim; None before the measurement."""
     reason: str = ""
-    """An explanation of the verdict; "" if there is none."""
+    """Why the verdict is as it is; "" if unknown."""
     paused: bool = False
-    """Whether the countdown is paused."""
     left_s: int = GUESS_S
     """Seconds until the demo continues automatically."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    """Outcomes by index of the step."""
 
     @property
     def right(self) -> int:
@@ -127,8 +120,8 @@ class Demo:
         self.stage, self.guess, self.verdict, self.reason, self.left_s = "guess", "", None, "", GUESS_S
 
     def choose(self, number: int) -> bool:
-        """Record the guess with this number. Return False if there is no such guess, or if the stage for
-        guessing is over.
+        """Record the guess with this number. Return False if there is no such guess, or if guessing has
+        ended.
         """
         if self.stage != "guess" or not 1 <= number <= len(GUESSES):
             return False
@@ -153,7 +146,7 @@ class Demo:
         self.stage = "summary"
 
     def tick(self) -> bool:
-        """Count down by one second. Return True if it is time to continue."""
+        """Count down by one second. Return True once the countdown has ended."""
         if self.paused or self.stage in ("measure", "summary"):
             return False
         self.left_s -= 1
@@ -161,8 +154,10 @@ class Demo:
 
 
 def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
-    """Explain the verdict: a finding about an arm in its evidence, or the mistake in the document's code if
-    the claim does not hold; "" if there is neither.
+    """Explain the verdict; "" if there is no explanation.
+
+    If the claim does not hold, this is the mistake in the document's code; if it holds, a finding about one
+    of the arms in the evidence.
     """
     if verdict.verdict in ("refuted", "impossible"):
         wrong = opening(preset.wrong)
@@ -174,7 +169,9 @@ def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
 
 
 def _arms_in(evidence: str, result: RunResult) -> set[str]:
-    """Return the ids of the arms in the evidence; `GPU graph copied` does not mention `GPU graph`."""
+    """Return the ids of the arms in the evidence. The label `GPU graph copied` does not count as `GPU
+    graph`.
+    """
     ids = set()
     for arm in sorted(result.arms, key=lambda arm: -len(arm.label)):
         named = re.compile(rf"(?<!\w){re.escape(arm.label)}(?!\w)")
@@ -189,11 +186,11 @@ def tour(
     machine: Machine | None = None,
     known: Mapping[str, VerdictWord] | None = None,
 ) -> list[Preset]:
-    """Choose presets with a claim that this machine can decide. Takes one from each document in turn, claims
-    about times first.
+    """Choose up to MOST presets with a claim that this machine can decide, from different documents in
+    turn.
 
-    known: verdicts of earlier runs on this machine. machine: None while unknown, which counts as a machine
-    without a GPU. If no claim can be decided, choose the first preset of each document.
+    Claims about times come first. If this machine can decide no claim, choose a preset from each document.
+    known: verdicts of earlier runs on this machine. An unknown machine counts as one without a GPU.
     """
     known, every = known or {}, [preset for preset in presets if preset.claims]
     able = [p for p in every if decidable(p, machine, known.get(p.name))]
@@ -208,9 +205,7 @@ def tour(
 def update_steps(
     demo: Demo, presets: Sequence[Preset], machine: Machine | None, known: Mapping[str, VerdictWord]
 ) -> None:
-    """Choose the remaining steps again after the first measurement, because the machine may be unknown at the
-    start.
-    """
+    """Choose the remaining steps again after the first measurement, which makes the machine known."""
     first = demo.steps[0]
     demo.steps = [first, *(p for p in tour(presets, machine, known) if p.name != first.name)][:MOST]
 
@@ -225,19 +220,18 @@ def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None
 
 
 def needs_gpu(claim: Claim) -> bool:
-    """Return True if the claim can be judged only with a GPU."""
+    """Return True if only a GPU can decide the claim."""
     patterns = (getattr(claim.when, name, None) for name in ("a", "b", "arms"))
     return claim.gpu or any("GPU" in (getattr(p, "device", None) or "") for p in patterns)
 
 
 def begin(lab: "Lab", demo: Demo, at: int) -> None:
-    """Start a step: show its preset without measuring it."""
     demo.enter(at)
     lab.present(demo.preset)
 
 
 def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
-    """Return True if this event ended the step's run. If so, compare the guess with the run's verdict."""
+    """If the event ended the step's run, compare the guess with the run's verdict and return True."""
     if demo.stage != "measure" or not isinstance(event, Finished) or event.run != lab.state.shown.run:
         return False
     result = lab.state.result()
@@ -248,9 +242,9 @@ def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
 
 
 def lines(demo: Demo) -> tuple[str, str, str]:
-    """Return the text of the demo: the claim, the question or outcome, and the keys."""
+    """Return the claim, the question or the outcome, and the keys."""
     first = demo.preset.claims[0]
-    # The evidence interprets the document's word: `we take “high” as at least 2×`.
+    # The evidence explains the document's word, as in `we take “high” as at least 2×`.
     claim = first.text + (f" (In the document: “{first.said}”.)" if first.said else "")
     counted = "paused" if demo.paused else f"measures automatically in {demo.left_s} s"
     following = "paused" if demo.paused else f"next in {demo.left_s} s"
@@ -277,7 +271,7 @@ def lines(demo: Demo) -> tuple[str, str, str]:
 
 
 def summary(demo: Demo) -> tuple[str, str]:
-    """Return the score, and each step with its verdict and whether the guess was right."""
+    """Return the score, and a list of the steps with their verdicts and guesses."""
     outcomes = [demo.outcomes[at] for at in sorted(demo.outcomes)]
     words = f"{demo.right} of {plural(demo.asked, 'guess')} right" if demo.asked else "No guess counted"
     if undecided := sum(bool(each.guess) and not each.scored for each in outcomes):
@@ -292,7 +286,7 @@ def summary(demo: Demo) -> tuple[str, str]:
 
 
 def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
-    """Return a page with the verdict, evidence and guess for every claim, to save or send."""
+    """Return all claims with verdict, evidence and guess as a page, to save or send."""
     rows = []
     for index in sorted(demo.outcomes):
         each = demo.outcomes[index]
@@ -314,9 +308,7 @@ def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
 
 
 def outcome(demo: Demo) -> str:
-    """Describe the outcome: `You said: it holds. Confirmed: CPU graph is 1.3× as fast as GPU graph. Right; 3
-    of 4.`
-    """
+    """Return `You said: it holds. Confirmed: CPU graph is 1.3× as fast as GPU graph. Right; 3 of 4.`"""
     if demo.verdict is None:
         return "Nothing could be measured here; the answer below gives the reason."
     words = verdict_words(demo.verdict.verdict, demo.verdict.emulated)

@@ -1,4 +1,4 @@
-"""Formats the readings of host, worker and GPUs in a device sample as text."""
+"""Formats a sample of the host, the worker and the GPUs as text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,41 +14,37 @@ MOST_LISTED = 8
 
 @dataclass(frozen=True)
 class Reading:
-    """A quantity read from a device, with its label and value."""
+    """A quantity of a device, with its label and value."""
 
     label: str
-    """A short label, such as `use`."""
     words: str
-    """The value as text, such as `38%`, or a note that it is not reported."""
+    """The value, such as `38%`, or a note that it is not reported."""
     value: float | None = None
-    """The value in its own unit; None if it is not a number. Numbers have a history plot."""
+    """The value as a number in its own unit, for the history plot; None if it has no number."""
     most: float | None = None
     """The largest possible value; None if unknown."""
     more: tuple[str, ...] = ()
-    """Additional text."""
     each: tuple[float, ...] = ()
-    """Shares (0 to 1) of the parts, if the value is their mean."""
+    """If the value is a mean: the shares (0 to 1) of the parts."""
     warn: bool = False
-    """True if the value indicates that the device is slowed down."""
+    """True if the value shows that the device is slowed down."""
 
 
 @dataclass(frozen=True)
 class DeviceReadings:
-    """A device with its readings."""
-
     family: Literal["CPU", "GPU"]
     name: str
-    """Name of the device: `host` or `GPU:0`."""
+    """`host` or `GPU:0`."""
     title: str
-    """A description such as `96 logical CPUs`, or the GPU's name; "" if unknown."""
+    """A description, such as `96 logical CPUs` or the GPU's name; "" if unknown."""
     figures: tuple[Reading, ...]
-    """The readings. Expected readings that are missing are marked as unknown."""
+    """The readings. A missing one has a note that it is not reported."""
     processes: tuple[str, ...] = ()
-    """A header, and a line for each process that uses the device's memory, largest first."""
+    """A header, then a line for each process that uses the device's memory, largest first."""
 
 
 def devices(sample: DeviceSample) -> tuple[DeviceReadings, ...]:
-    """Return the readings of the host, including the worker's load, and of each GPU."""
+    """Return the readings of the host (with the worker's load) and of each GPU."""
     count = len(sample.cpu.per_core)
     host = [*_host(sample.cpu), *(_worker(sample.process, count) if sample.process else ())]
     own = sample.process.pid if sample.process else 0
@@ -118,7 +114,7 @@ def _gpu(gpu: GpuSample) -> Iterator[Reading]:
 
 
 def processes(gpu: GpuSample, own: int = 0) -> list[str]:
-    """Return the header `pid user memory use command` and a line for each process; nothing if the driver
+    """Return the header `pid user memory use command` and a line for each process; empty if the driver
     lists none.
 
     own: process id of the lab's worker.
@@ -157,19 +153,17 @@ def _memory_reading(label: str, used: int | None, total: int | None) -> Reading:
 def _join_reading(
     label: str, *parts: str, value: float | None = None, most: float | None = None, warn: bool = False
 ) -> Iterator[Reading]:
-    """Yield one reading that joins the known parts; nothing if all parts are unknown."""
+    """Yield one reading that joins all known parts; nothing if no part is known."""
     words, *more = [part for part in parts if part] or [""]
     if words:
         yield Reading(label, words, value, most, tuple(more), warn=warn)
 
 
 def percent(share: float | None) -> str:
-    """Return a percentage such as `38%`, or a note that the share is unknown."""
     return UNKNOWN if share is None else f"{100 * share:.0f}%"
 
 
 def link_words(link: Link) -> str:
-    """Describe a PCIe link, such as `PCIe 1 ×16 now, up to 5 ×16`; "" if it is unknown."""
     if link.generation is None or link.width is None:
         return ""
     now = f"PCIe {link.generation} ×{link.width}"

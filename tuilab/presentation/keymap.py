@@ -1,8 +1,6 @@
-"""The user's own keys, from `keymap.toml` in the configuration folder. Errors in the file are reported.
+"""The user's own keys, from `keymap.toml` in the configuration folder.
 
-[keys]
-run = "r,f5"
-"slider.less" = "left,h"
+[keys] run = "r,f5" "slider.less" = "left,h"
 """
 
 import difflib
@@ -26,9 +24,10 @@ def default_path() -> Path:
 
 
 def read(path: Path, known: Callable[[], Collection[str]]) -> tuple[dict[str, str], list[str]]:
-    """Return the keys by action, and a sentence for each error in the file. A missing file is not an error.
+    """Return the keys by action, and a sentence for each error in the file; both are empty if there is no
+    file.
 
-    known: returns the ids of all actions; called only if the file exists.
+    known: returns the ids of all actions; only called if the file exists.
     """
     shown = sanitize_line(str(path), 300)
     try:
@@ -73,7 +72,7 @@ def _problem(name: str, value: object, ids: Collection[str]) -> str:
 
 
 def clashes(chosen: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each key assigned to two actions with the same prefix, such as `slider`."""
+    """Return a sentence for each key with two actions that have the same prefix, such as `slider`."""
     owner: dict[tuple[str, str], str] = {}
     out = []
     for name, keys in chosen.items():

@@ -1,4 +1,4 @@
-"""Pages of text: the full answer, the verdict with its document, the claims in a document."""
+"""Pages of text: the full answer, a verdict with its document, and the claims of a document."""
 
 from collections.abc import Iterable, Iterator
 from typing import Literal
@@ -23,7 +23,7 @@ from tuilab.report.rows import (
 )
 
 Role = Literal["text", "title", "head", "aside", "muted"] | VerdictWord
-"""The role of a piece of text, for styling."""
+"""The style of a piece of text."""
 PageLine = tuple[tuple[str, Role], ...]
 EMPTY: PageLine = (("", "text"),)
 
@@ -51,7 +51,7 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
         out += section("Certainty", filter(None, words))
     rows = arm_rows(result)
     if all(arm.device in (None, arm.requested_device) for arm in result.arms):
-        # The arm's name includes the requested device, so show the device column only if an arm ran on
+        # An arm's name includes the requested device, so the device column matters only if an arm ran on
         # another one.
         rows = [row[:-1] for row in rows]
     absent = [f"  {label}: {why}" for label, why, interval, *_ in rows if not interval]
@@ -108,7 +108,7 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
 
 
 def fact_check_page(check: FactCheck) -> list[PageLine]:
-    """Return each statement with its verdict and evidence, or a note that it is being measured."""
+    """Return each statement with its verdict and evidence, or with a note that it is being measured."""
     out: list[PageLine] = []
     for statement in check.statements:
         role: Role = statement.verdict or "muted"
@@ -127,7 +127,7 @@ def fact_check_page(check: FactCheck) -> list[PageLine]:
 
 
 def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
-    """Describe the results of a fact check so far, and its current step."""
+    """Describe how far a fact check is, and its current step."""
     now = stamp(check)
     if check.going:
         now = f"{check.going}: {status(lab_state).text}"
@@ -137,7 +137,7 @@ def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
 
 
 def section(title: str, lines: Iterable[str]) -> list[PageLine]:
-    """Return the lines below their title; nothing if there are no lines."""
+    """Return the title and the lines; nothing if there are no lines."""
     rows: list[PageLine] = [((line, "text"),) for line in lines]
     return [EMPTY, ((title, "head"),), *rows] if rows else []
 
@@ -152,9 +152,7 @@ def _place(preset: Preset) -> Iterator[PageLine]:
 
 
 def not_judged(lab_state: LabState, evidence: str) -> list[str]:
-    """Return a line that says why a claim has no verdict yet and, unless the values are guesses, a line with
-    the evidence so far.
-    """
+    """Return why a claim has no verdict yet and, unless the user is guessing, its evidence so far."""
     reason = lab_state.undecided
     why = [f"Not judged: {'these settings are ' * reason.startswith('not ')}{reason}."]
     if lab_state.guessing:
@@ -163,8 +161,9 @@ def not_judged(lab_state: LabState, evidence: str) -> list[str]:
 
 
 def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) -> Iterator[PageLine]:
-    """Yield the lines of a claim's verdict, evidence and advice. unjudged: the lab's state if the verdict
-    does not count yet; None if it counts. If set, the lines say why the verdict does not count.
+    """Yield the lines of a claim: its verdict, evidence and advice.
+
+    unjudged: the lab's state if the verdict does not count yet. The lines then give the reason.
     """
     if verdict is None:
         yield (("Not measured yet; {run} measures it.", "aside"),)
@@ -179,7 +178,7 @@ def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) ->
 
 
 def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
-    """Return the other claims and mistakes in the same document, with their verdicts if known."""
+    """Return the other claims in the same document, with known verdicts, and the other mistakes."""
     number = preset.source.document if preset.source else ""
     out: list[PageLine] = []
     for other in lab_state.presets.all:
@@ -197,7 +196,7 @@ def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
 
 
 def observed(state: RunState) -> list[str]:
-    """Return the observations other than times, each once, preceded by its arms.
+    """Return the observations other than times, each with the arms that it is about.
 
     For example `CPU eager, CPU graph: traced 3 times.` An observation about all arms names none.
     """

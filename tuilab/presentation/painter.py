@@ -1,8 +1,7 @@
-"""Decides when screens are redrawn: at once for a run's first sample and the user's actions, at a limited
-rate otherwise.
+"""Decides when screens are redrawn.
 
-The first round is drawn at once. Later rounds are drawn less often the longer the run takes, and the byte
-count of the last paint limits the rate.
+A user's action and the first round of a run are drawn at once. Later rounds are drawn less often the longer
+the run takes, and the number of bytes in the last paint limits the rate.
 """
 
 import asyncio
@@ -13,31 +12,35 @@ from tuilab.lab.lab import Lab
 from tuilab.model.events import Event
 
 STEPS = ((4.0, 0.25), (12.0, 0.5), (30.0, 1.0), (float("inf"), 2.0))
-"""Pairs of seconds: a time since the run's first round, and the minimum interval between paints until then.
+"""Pairs of seconds: up to this time since the run's first round, this is the minimum interval between
+paints.
 """
 MOST_SHARE = 0.2
-"""Maximum share of a run's time spent on drawing: summarizing a very long run takes a while."""
+"""Maximum share of a run's time spent on drawing. It limits the summaries of very long runs, which take a
+while.
+"""
 BYTES_S = 14_000.0
-"""Average number of bytes per second that a run's paints may send to the terminal."""
+"""Average number of bytes per second that the paints of a run may send to the terminal."""
 LONGEST_S = 4.0
-"""Maximum seconds between paints, regardless of the bytes sent."""
+"""Maximum seconds between two paints, regardless of the bytes sent."""
 LATE_S = 0.5
-"""Extra seconds for which a delayed report waits, so that it can be painted together with the next one."""
+"""Extra seconds that a delayed report waits for the next one, so that one paint draws both."""
 LEAST_S = 0.1
-"""Minimum seconds between paints of anything but rounds."""
+"""Minimum seconds between two paints that nobody waits for."""
 TICK_S = 1.0
 
 SUMMED = Change.RUN | Change.REPORT
-"""Changes after which the summary must be drawn again."""
+"""Changes that require a new summary."""
 WAITED_FOR = Change.SETTINGS | Change.OVER | Change.FIRST | Change.LOOK
 
 Draw = Callable[[Change, Callable[[], None]], None]
-"""A function that draws a change, and calls back when the change is on the terminal."""
+"""Draws a change, and calls back when the change is on the terminal."""
 
 
 class Pacing:
-    """Decides when a report is painted. clock: returns seconds. sent: returns the total number of bytes sent
-    to the terminal.
+    """Decides when a report is painted.
+
+    clock: returns seconds. sent: returns the total number of bytes sent to the terminal.
     """
 
     def __init__(self, clock: Callable[[], float], sent: Callable[[], int] = lambda: 0) -> None:
@@ -47,8 +50,9 @@ class Pacing:
         self._took = self._before = 0.0
 
     def wait(self, elapsed_s: float, rounds: int) -> float:
-        """Return the seconds to wait before the next report is painted, given the elapsed seconds of its run
-        and the run's number of rounds.
+        """Return the seconds to wait before the next report of a run is painted.
+
+        elapsed_s and rounds are those of the run.
         """
         if rounds <= 1:
             return 0.0
@@ -58,20 +62,17 @@ class Pacing:
         return max(0.0, self._painted + every - self._clock(), self.owed())
 
     def owed(self) -> float:
-        """Return the seconds until the byte rate allows another paint. Until then, only paints that the user
-        requested are allowed.
-        """
+        """Return the seconds until the byte rate allows a paint that the user did not request."""
         every = min(LONGEST_S, (self._sent() - self._sent_before) / BYTES_S)
         return max(0.0, self._painted + every - self._clock())
 
     def painting(self, took: float = 0.0) -> None:
-        """Record that a paint ended after `took` seconds."""
         self._painted, self._sent_before = self._clock(), self._sent()
         self._before, self._took = self._took, took
 
 
 class Painter:
-    """Collects changes and draws them while the worker waits, so that no paint disturbs a measurement.
+    """Collects changes, and draws them while the worker waits, so that no paint disturbs a measurement.
 
     sent: returns the total number of bytes sent to the terminal.
     """
@@ -106,15 +107,15 @@ class Painter:
         self.soon(change)
 
     def soon(self, change: Change) -> None:
-        """Schedule the drawing of a change: at once if the user or the worker is waiting for it."""
+        """Schedule the drawing of a change: at once if the user or the worker waits for it."""
         if self._closed or not change:
             return
         self._dirty |= change
         self._ticking()
         loop, shown = asyncio.get_running_loop(), self._lab.state.shown
         if change & (Change.REPORT | Change.OVER | Change.SETTINGS | Change.FIRST):
-            # The worker or the user is waiting for this paint. `call_soon` lets events that arrived together
-            # share one paint.
+            # The user or the worker waits for this paint. `call_soon` lets events that arrived together share
+            # one paint.
             wait = self.pacing.wait(shown.elapsed_s, shown.rounds) if Change.REPORT in change else 0.0
             if wait:
                 if self._due is None:
@@ -130,21 +131,21 @@ class Painter:
             self._due = loop.call_later(wait, self._paint)
         elif self._due is None and not self.pacing.wait(shown.elapsed_s, shown.rounds):
             self._due = loop.call_soon(self._paint)
-        # Otherwise draw it together with a delayed report: the worker waits for that paint, but a separate
-        # paint would overlap a measurement.
+        # Otherwise, the paint of the delayed report also draws this change. The worker waits for that paint;
+        # a separate paint would overlap a measurement.
         due = self._due
         if due is None or (isinstance(due, asyncio.TimerHandle) and due.when() > loop.time() + LEAST_S):
             self._let_go()
 
     def _put_off(self, wait: float) -> None:
-        """Postpone the drawing of a report, so that the next paint can include it."""
+        """Postpone the drawing of a report, so that the next paint can draw it too."""
         self._let_go()
         if self._late is not None:
             self._late.cancel()
         self._late = asyncio.get_running_loop().call_later(wait + LATE_S, self._paint)
 
     def _let_go(self) -> None:
-        """Let the worker continue, because no paint is pending."""
+        """Let the worker continue while no paint is pending."""
         if self._answer is None:
             self._answer = asyncio.get_running_loop().call_soon(self._acknowledge)
 
@@ -155,7 +156,7 @@ class Painter:
             self._late = None
         state, begun = self._lab.state, asyncio.get_running_loop().time()
         if state.summing:
-            # Drawing while a summary is computed would double the time of both. The paint that follows the
+            # Drawing while a summary is computed would take both twice as long. The paint after the
             # summary includes the change.
             if self._dirty & WAITED_FOR:
                 self._draw(begun)
@@ -184,10 +185,10 @@ class Painter:
         self._lab.painting.painted()
 
     def _ticking(self) -> None:
-        """Redraw the elapsed seconds once a second while something is in progress; an unchanged screen sends
-        nothing.
+        """Draw the elapsed seconds every second while anything is in progress.
 
-        A running worker may start to wait at any time, so a timer checks for that every second.
+        A timer checks every second, because a running worker may start to wait at any time. An unchanged
+        screen sends nothing.
         """
         state = self._lab.state
         if (

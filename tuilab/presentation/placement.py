@@ -1,4 +1,4 @@
-"""Presents where a run's ops ran: a row for each op, groups of rows, and their wording."""
+"""Where the ops of a run ran: a row for each op, groups of rows, and their wording."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -17,23 +17,22 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True)
 class Group:
-    """Rows with the same device and reason."""
+    """The rows with the same device and reason."""
 
     kind: str
     """`op`, `copy` or `folded`."""
     device: str
-    """The device; for copies, source and target; "" for folded ops on an unknown device."""
+    """The device; for copies, the source and the target; "" for folded ops if the device is unknown."""
     reason: str
-    """The reason; "" if the op ran on the requested device."""
+    """Why the ops ran elsewhere; "" if they ran on the requested device."""
     count: int
-    """Number of rows, including folded ops."""
+    """Number of ops, including folded ones."""
     ops: tuple[str, ...] = ()
-    """The ops, most frequent first."""
     elsewhere: bool = False
-    """True if none of the ops ran on the requested device."""
+    """True if no op of the group ran on the requested device."""
 
     def __str__(self) -> str:
-        """Describe the group, such as `4,002 ops on CPU:0: no GPU is visible`."""
+        """Return text such as `4,002 ops on CPU:0: no GPU is visible`."""
         program = self.ops == (XLA_PROGRAM,)
         one, more, joint = (XLA_PROGRAM, f"{XLA_PROGRAM}s", "on") if program else KINDS[self.kind]
         where = f"{joint} {self.device}" if self.device else "folded"
@@ -41,7 +40,6 @@ class Group:
         return text + (f": {self.reason}" if self.reason else "")
 
     def has(self, row: PlacementRow) -> bool:
-        """Return True if the row belongs to the group."""
         return (row.kind, _where(row.kind, row.device, row.to), row.reason) == (
             self.kind,
             self.device,
@@ -51,26 +49,24 @@ class Group:
 
 @dataclass(frozen=True)
 class LayerGroup:
-    """The rows of one layer in a model, over all arms that report layer names."""
+    """The rows of one layer of a model, from all arms that name layers."""
 
     layer: str
     devices: tuple[tuple[str, int], ...]
-    """Devices of the layer's ops with counts, largest count first."""
+    """The devices of the layer's ops, each with its number of ops, largest number first."""
     ops: tuple[str, ...] = ()
-    """The ops, most frequent first."""
 
     def __str__(self) -> str:
-        """Describe the layer, such as `encoder/attention: 40 ops on GPU:0, 2 ops on CPU:0`."""
+        """Return text such as `encoder/attention: 40 ops on GPU:0, 2 ops on CPU:0`."""
         where = [f"{plural(count, 'op')} on {device}" for device, count in self.devices]
         return f"{self.layer}: " + ", ".join(where)
 
     def has(self, row: PlacementRow) -> bool:
-        """Return True if the row belongs to the layer."""
         return row.layer == self.layer
 
 
 def layers(state: RunState) -> list[LayerGroup]:
-    """List a model's layers in graph order, with the devices of their ops; [] without a model."""
+    """Return the layers of a model in graph order, with the devices of their ops; [] for other workloads."""
     where: dict[str, Counter[str]] = {}
     ops: dict[str, Counter[str]] = {}
     for (layer, device, kind), counts in _most_at_a_size(
@@ -89,10 +85,11 @@ KINDS = {"op": ("op", "ops", "on"), "copy": ("copy", "copies", "from"), "folded"
 
 
 def groups(state: RunState) -> list[Group]:
-    """Group a run's rows by kind, device and reason. Ops that did not compute on the requested device come
-    first, then the largest groups; folded ops come last.
+    """Group a run's rows by kind, device and reason.
+
+    Ops that did not run on the requested device come first and folded ops last; larger groups come earlier.
     """
-    # First count equal descriptions, because 100,000 nodes have only a few dozen distinct descriptions.
+    # Count equal descriptions first: 100,000 nodes have only a few dozen different descriptions.
     alike = _most_at_a_size(
         state, lambda node: (node.kind, node.device, node.to, node.reason, node.elsewhere)
     )
@@ -111,7 +108,8 @@ def groups(state: RunState) -> list[Group]:
 
 
 def _most_at_a_size(state: RunState, key: Callable[[Node], Key]) -> dict[Key, Counter[str]]:
-    """Return the number of ops of all arms by key; in a sweep, at the size with the most ops for that key.
+    """Return the number of ops of all arms by key. In a sweep, each key counts at the size where it has the
+    most ops.
 
     A function of 43 ops that is measured at six sizes has 43 ops, not 258.
     """
@@ -134,10 +132,10 @@ def _where(kind: str, device: str, to: str) -> str:
 
 
 class PlacementRows(Sequence[PlacementRow]):
-    """A row for each op in the run, including copies and folded groups.
+    """A row for each op, copy and folded group of the run.
 
-    Rows are created on access: 100,000 rows take no more memory than the run's own state, no matter how many
-    tables show them.
+    Rows are created on access, so 100,000 rows in any number of tables take no more memory than the run's
+    state.
     """
 
     def __init__(self, state: RunState) -> None:
@@ -168,7 +166,7 @@ class PlacementRows(Sequence[PlacementRow]):
         return placement_row(arm, nodes[at - self._ends[part] + count])
 
     def counts(self) -> Counter[str]:
-        """Count ops, copies and folded ops; in a sweep, at the size with the largest total."""
+        """Count ops, copies and folded ops; in a sweep, at the size where their total is largest."""
         at: dict[int, Counter[str]] = {}
         for (_, nodes, count), point in zip(self._parts, self._points, strict=True):
             out = at.setdefault(point, Counter())
@@ -178,9 +176,7 @@ class PlacementRows(Sequence[PlacementRow]):
         return max(at.values(), key=Counter.total, default=Counter())
 
     def __str__(self) -> str:
-        """Describe the placement, such as `Placement of 2 arms: 48 ops, 2 copies, 76 folded`. The counts are
-        totals over all arms.
-        """
+        """Return the totals over all arms, such as `Placement of 2 arms: 48 ops, 2 copies, 76 folded`."""
         counts, words = self.counts(), {**KINDS, "folded": ("folded", "folded")}
         parts = [
             f"{counts[kind]:,} {one if counts[kind] == 1 else more}"
@@ -194,19 +190,20 @@ class PlacementRows(Sequence[PlacementRow]):
 
 
 def has_moved(row: PlacementRow) -> bool:
-    """Return True if the op did not run on the requested device."""
     return bool(row.requested) and row.kind == "op" and row.requested != row.device
 
 
 def device_of(row: PlacementRow) -> str:
-    """Return the device, such as `GPU:0`, `CPU:0, not GPU:0`, `CPU:0 → GPU:0`."""
+    """Return `GPU:0`, `CPU:0, not GPU:0` or `CPU:0 → GPU:0`."""
     if row.kind == "copy":
         return f"{row.device} → {row.to}"
     return f"{row.device}, not {row.requested}" if has_moved(row) else row.device
 
 
 def about(row: PlacementRow) -> str:
-    """Describe where the op ran instead of the requested device, where its output is, and why."""
+    """Describe a row: its op, where the op ran if not on the requested device, where the output is, and
+    why.
+    """
     parts = [row.node]
     if has_moved(row):
         parts.append(f"requested {row.requested}, ran on {row.device}")

@@ -1,6 +1,4 @@
-"""Writes the screen's text about a watched program: verdict, state, and why a part of the screen is empty.
-Pure functions.
-"""
+"""The screen's text about a watched program: verdict, state, and why a part of the screen is empty."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping
@@ -21,7 +19,7 @@ SEPARATOR = " · "
 
 
 def verdict(page: Page, *, running: bool) -> Said:
-    """Return the verdict in a sentence, with the step time and the cost of watching below it."""
+    """Return the verdict in a sentence, with the step time and the cost of watching below."""
     if not page.processes:
         if running:
             return Said(
@@ -49,12 +47,12 @@ def verdict(page: Page, *, running: bool) -> Said:
 
 
 def listed_notes(page: Page) -> str:
-    """Describe what could not be observed, as sentences."""
+    """Return what could not be observed, as sentences."""
     return " ".join(f"{note[:1].upper()}{note[1:]}." for note in page.notes)
 
 
 def step(page: Page) -> str:
-    """Describe the step time: `a Keras step takes 95.0 ms [93.2 97.1], 1,234 seen, 118 s in total`."""
+    """Return `a Keras step takes 95.0 ms [93.2 97.1], 1,234 seen, 118 s in total`."""
     steps = page.steps
     if steps.median_s is None:
         return f"{plural(steps.n, 'step')} seen"
@@ -66,7 +64,7 @@ def cost(page: Page) -> str:
 
 
 def status(page: Page, *, running: bool) -> Status:
-    """Return a description of the program's current activity."""
+    """Describe what the program is doing."""
     if running:
         ends = len(page.processes) == 1 and account.ending(page.account)
         doing = "ending" if ends else "running"
@@ -78,7 +76,7 @@ def status(page: Page, *, running: bool) -> Status:
 
 
 def about(finding: Bottleneck) -> tuple[str, str]:
-    """Return a finding's message with the gain of its fix, and the change to make."""
+    """Return a finding's message with the gain of its change, and the change."""
     text = finding.message[:1].upper() + finding.message[1:] + "."
     if finding.part_of:
         text = f"Part of {finding.part_of}: {finding.message}."
@@ -94,11 +92,10 @@ def about(finding: Bottleneck) -> tuple[str, str]:
 
 
 def selects(finding: Bottleneck, *, tries: bool, running: bool) -> str:
-    """Describe what the select key does with a finding: it measures the program's step, or opens a preset.
+    """Describe what the select key does with a finding: it tries the change on the program's step, or opens
+    a preset.
 
-    If it opens a preset, the description says why it cannot measure the program's own step.
-
-    tries: whether the finding's change can be tried on the program's own step.
+    tries: True if the change can be tried on the program's step. Otherwise, the text gives the reason.
     """
     if tries:
         return "{table.select} measures your step with the change"
@@ -109,20 +106,18 @@ def selects(finding: Bottleneck, *, tries: bool, running: bool) -> str:
 
 
 def trying(finding: Bottleneck, *, captured: bool) -> str:
-    """Return the state of a finding's trial. captured: whether the step has been captured."""
+    """Describe a running trial. captured: whether the program's step has been captured."""
     doing = "measuring your step" if captured else "waiting for the next step"
     return f"{finding.code}: {doing} …, {{table.select}} stops it"
 
 
 def beside(preset: str) -> str:
-    """Explain the relation between the program and the preset that a finding opened."""
+    """Explain how the preset that a finding opened is related to the program."""
     return f"{preset} is a preset with the same problem as your program. It does not run your step."
 
 
 def saves(finding: Bottleneck) -> str:
-    """Return the program time that the fix saves, such as `3.20 s`, or `≤ 3.20 s` if the input may set the
-    pace; `–` if unknown.
-    """
+    """Return the seconds of the program that the change saves: `3.20 s`, `≤ 3.20 s`, or `–` if unknown."""
     if finding.saves_s is None:
         return "–"
     return "≤ " * finding.if_input_keeps_up + seconds(finding.saves_s, finding.saves_s / 50)
@@ -137,8 +132,9 @@ def program_share(finding: Bottleneck) -> str:
 
 
 def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
-    """Return the gain, such as `8.43×`; for a finding that is part of another, `the same` or `1.25×
-    of it`.
+    """Return the step's maximum speedup, such as `8.43×`; `–` if unknown.
+
+    For a finding that is part of another: `the same`, or `1.25× of it`.
     """
     most = step_gain(finding)
     if most is None:
@@ -150,14 +146,14 @@ def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
 
 
 def step_gain(finding: Bottleneck) -> float | None:
-    """Return the maximum speedup of the step through the fix; None if unknown."""
+    """Return the maximum speedup of the step through the finding's change; None if unknown."""
     most = at_most(finding)
     return most.step if most is not None else None
 
 
 @dataclass(frozen=True)
 class AccountLine:
-    """A visible line in the tree of the program's time. path: the lines from the root to this one."""
+    """A visible line in the tree of the program's time. path: the labels from the tree's root to the line."""
 
     path: tuple[str, ...]
     seconds: float
@@ -168,13 +164,15 @@ class AccountLine:
 
     @property
     def text(self) -> str:
-        """The line's label, indented, with a mark if it can be expanded."""
+        """The line's label, indented, with `+` or `−` if the line can be opened or closed."""
         mark = ("− " if self.opened else "+ ") if self.more else "  "
         return "  " * (len(self.path) - 1) + mark + (self.path[-1] or "outside your code")
 
 
 def account_lines(page: Page, opened: Collection[tuple[str, ...]]) -> tuple[AccountLine, ...]:
-    """Return the visible lines in the account's tree, longest time first. opened: paths of expanded lines."""
+    """Return the visible lines of the account's tree, longest time first. opened: paths of the opened
+    lines.
+    """
     root = account.tree(page.account)
     out: list[AccountLine] = []
 
@@ -195,22 +193,19 @@ def account_lines(page: Page, opened: Collection[tuple[str, ...]]) -> tuple[Acco
 
 
 def account_kinds(page: Page) -> tuple[tuple[str, float, float], ...]:
-    """Return the kinds of activity in the account in words, each with its seconds and its share of the
-    program.
-    """
+    """Return the kinds of activity in words, each with its seconds and its share of the program's time."""
     whole = sum(row.seconds for row in page.account)
     kinds = account.by_kind(page.account).items()
     return tuple((words, spent, spent / whole) for words, spent in kinds)
 
 
 SQUASHED = 10.0
-"""Ratio of the longest step to the median above which the time axis is logarithmic."""
+"""The time axis is logarithmic if the longest step is more than this many times the median."""
 
 
 def chart(page: Page, steps: Mapping[int, float]) -> Chart:
-    """Return a chart of the latest step times."""
     known, median = page.steps, page.steps.median_s or 0.0
-    # On a linear axis, one long step, for example at the end of an epoch, would squash all others.
+    # On a linear axis, one long step, such as the last of an epoch, would squash all others.
     log = bool(steps) and min(steps.values()) > 0 and max(steps.values()) > SQUASHED * median > 0
     series = Series(
         "step",
@@ -231,7 +226,9 @@ def chart(page: Page, steps: Mapping[int, float]) -> Chart:
 
 
 def why_empty(part: str, page: Page, *, running: bool) -> str:
-    """Explain why a part of the screen is empty: findings, steps, parts, ops, functions, stages or output."""
+    """Explain why a part of the screen is empty. part: findings, steps, parts, ops, functions, stages or
+    output.
+    """
     if part == "output":
         return (
             "The program has written nothing yet. {watch.type} types a line into it."

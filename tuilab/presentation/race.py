@@ -1,6 +1,4 @@
-"""Selects the participants in a race: the arms of the run on the screen, and recordings from
-other machines.
-"""
+"""Selects the arms of a race: those of the run on the screen, and those of recordings from other machines."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,31 +11,26 @@ from tuilab.model.run import RunState
 from tuilab.presentation.view_options import ViewOptions
 
 CALLS = 1_000
-"""Number of calls that each participant makes."""
+"""Number of calls per arm."""
 
 
 @dataclass(frozen=True)
 class Racer:
-    """An arm in the race."""
-
     arm: Arm
     label: str
     seconds: float
-    """Median time of a call, in seconds."""
+    """Median seconds of a call."""
     recorded: str = ""
-    """Machine and date of the recording, for a participant from another machine."""
+    """For an arm from another machine: the machine and the date of the recording; "" otherwise."""
 
     @property
     def name(self) -> str:
-        """The label, with a mark if it is a recording."""
+        """The label and, for a recording, its origin."""
         return f"{self.label} (recorded: {self.recorded})" if self.recorded else self.label
 
 
 def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
-    """Return the drawn arms that have a median, and comparable arms from each recording; fastest first.
-
-    Only arms with the same work as the first one take part.
-    """
+    """Return the drawn arms with a median, and the arms of recordings with the same work, fastest first."""
     result, shown = state.result(), state.shown
     drawn = [
         (arm.does, Racer(shown.arms[arm.id].arm, arm.label, arm.median_s))
@@ -53,9 +46,7 @@ def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
 
 
 def _fastest(run: RunState, work: str) -> Iterator[Racer]:
-    """Yield the fastest arm of each device family in another machine's run. `work` is the work that the arms
-    must do.
-    """
+    """Yield the fastest arm of each device family in another machine's run, among the arms that do `work`."""
     where = f"{run.machine.host if run.machine else ''}, {run.at[:10]}"
     best: dict[str, Racer] = {}
     for arm in run.arms.values():

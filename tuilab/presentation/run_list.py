@@ -17,7 +17,7 @@ from tuilab.model.parameters import Value
 from tuilab.model.quantity import median_of
 
 MOST_PAGES = 30
-"""Maximum number of cached pages; the least recently read ones are dropped."""
+"""Maximum number of pages in memory; the oldest ones are dropped."""
 LATEST = ("at", False)
 WAITING = Entry(
     line=RunLine(
@@ -28,17 +28,16 @@ WAITING = Entry(
 
 
 class RunList(Sequence[Entry]):
-    """All runs that match a search, in sort order. Rows that are not loaded are `WAITING`.
+    """The runs that match a search, in sort order. Rows that are not loaded are `WAITING`.
 
-    The caller reports the visible rows, and calls `read_next` while `wants` is true. `read_next` first runs a
-    new search, then reads pages, then missing summaries.
+    The owner reports the visible rows by `look`, and calls `read_next` while `wants` is true. `read_next`
+    first runs a new search, then reads pages, then missing summaries.
     """
 
     def __init__(self, client: HistoryClient, titles: Mapping[str, str]) -> None:
-        """titles: preset titles by preset name, which are also searched."""
+        """titles: the titles of presets by name, which a search also matches."""
         self._client, self._titles = client, titles
         self.search, self.order = "", LATEST
-        """The search words and sort order of the loaded runs."""
         self.extent = Extent()
         self._wanted: tuple[str, tuple[str, bool], int] | None = None
         self._window = range(0)
@@ -46,8 +45,9 @@ class RunList(Sequence[Entry]):
         self._tried: set[str] = set()
 
     def find(self, search: str, order: tuple[str, bool] = LATEST, place: int = 0) -> None:
-        """Start a new search. order: the sort key, and True for ascending order. place: the cursor's
-        position.
+        """Request a search.
+
+        order: the sort key, and True for ascending order. place: the cursor's row.
         """
         self._wanted = search, order, place
 
@@ -63,23 +63,21 @@ class RunList(Sequence[Entry]):
     def __getitem__(self, place: slice) -> list[Entry]: ...
 
     def __getitem__(self, place: int | slice) -> Entry | list[Entry]:
-        if isinstance(place, slice):  # use only loaded rows, for example to compute column widths
+        if isinstance(place, slice):  # only the loaded rows, which suffice for column widths
             return [entry for entries in self._pages.values() for entry in entries]
         number, row = divmod(range(len(self))[place], PAGE)
         return next(iter(self._pages.get(number, ())[row : row + 1]), WAITING)
 
-    # Reading
-
     @property
     def wants(self) -> bool:
-        """True if a search, page or summary must be read."""
+        """True if a search, a page or a summary must be read."""
         return self._next() is not None
 
     async def read_next(self) -> int | None:
-        """Run the pending search, or else read the most urgent page or summary.
+        """Run the requested search, or else read the next page or summary.
 
-        Returns the cursor's position after a search, else None. Raises sqlite3.Error: after a failed search
-        the list is empty, and `wants` stays false until rows are shown again.
+        Returns the cursor's row after a search, else None. Raises sqlite3.Error; a failed search also
+        empties the list, and `wants` is false until `look` is called again.
         """
         step = self._next()
         try:
@@ -91,7 +89,7 @@ class RunList(Sequence[Entry]):
     def _next(self) -> Callable[[], Awaitable[int | None]] | None:
         if self._wanted is not None:
             return self._read_search
-        # During a search, the list may have fewer rows than are visible.
+        # A search may leave fewer rows than are visible.
         window = range(self._window.start, min(self._window.stop, len(self)))
         for place in window:
             if place // PAGE not in self._pages:
@@ -128,11 +126,8 @@ class RunList(Sequence[Entry]):
             entries[:] = [summed if known.run == entry.run else known for known in entries]
 
 
-# The wording of a row in the list.
-
-
 def name(entry: Entry) -> str:
-    """Return the run's name, such as `stft-small`, or `stft-small by samples` for a sweep."""
+    """Return the run's name, such as `stft-small`; for a sweep, `stft-small by samples`."""
     return f"{entry.name} by {entry.brief.swept}" if entry.brief and entry.brief.swept else entry.name
 
 
@@ -141,13 +136,14 @@ def tags(entry: Entry) -> str:
 
 
 def status(entry: Entry) -> str:
-    """Describe in a word how a run ended."""
     return (entry.line.status or "not finished") if entry.run else ""
 
 
 def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
-    """Return the sizes of a sweep, and the parameters that differ from the defaults; all parameters if the
-    defaults are unknown. Omits swept parameters, because a sweep ignores the slider's value.
+    """Return the sizes of a sweep and the changed parameters; all parameters if `usual`, the defaults, is
+    None.
+
+    Omits the swept parameters, because a sweep ignores the values of their sliders.
     """
     known: Mapping[str, Any] = usual or {}
     swept = entry.brief.swept.split(", ") if entry.brief else ()
@@ -170,14 +166,12 @@ def fastest(entry: Entry) -> str:
 
 
 def against(entry: Entry) -> str:
-    """Return the arm to compare with the fastest, on the other kind of device if possible."""
+    """Return the label of the arm that the fastest one is compared with."""
     return entry.brief.next if entry.brief is not None else ""
 
 
 def lead(entry: Entry) -> str:
-    """Return the ratio of the compared arm's time to the fastest arm's time; `≈ 1×` if the times are equal,
-    `≈` if noise hides the difference.
-    """
+    """Return the lead of the fastest arm; `≈ 1×` for equal times, `≈` if noise hides the difference."""
     brief = entry.brief
     if brief is None or brief.ratio is None:
         return ""
@@ -187,7 +181,7 @@ def lead(entry: Entry) -> str:
 
 
 def sentence(entry: Entry) -> str:
-    """Return the saved answer of a run, or an answer from its summary if none was saved."""
+    """Return the saved answer of a run, or an answer made from its summary."""
     brief = entry.brief
     if entry.line.answer:
         later = " It finished in the background." if UNATTENDED in entry.line.tags else ""
@@ -214,6 +208,6 @@ def sentence(entry: Entry) -> str:
 
 
 def _estimate(brief: Brief) -> RatioEstimate:
-    """Return the ratio of the compared arm's time to the fastest arm's time."""
+    """Return the time of the compared arm divided by that of the fastest arm."""
     assert brief.ratio is not None
     return RatioEstimate(brief.ratio, brief.low, brief.high, brief.rounds)

@@ -1,4 +1,4 @@
-"""Describes what the lab is doing, for how long, and how to stop it, in a few words. Pure functions."""
+"""Describes in a few words what the lab is doing, for how long, and how to stop it."""
 
 import math
 import re
@@ -23,32 +23,28 @@ Tone = Literal["quiet", "busy", "good", "doubtful", "bad"]
 
 @dataclass(frozen=True)
 class Status:
-    """The lab's activity."""
-
     tone: Tone
-    """Urgency of the state. Screens give each level a color."""
+    """How urgent the state is. Screens show each tone in its own color."""
     text: str
-    """The state in a few words."""
     stop: bool = False
     """Whether the user can stop the activity."""
     share: float | None = None
     """The finished share, from 0 to 1; None if unknown."""
     short: str = ""
-    """The most important part of the text, for narrow screens; "" if it cannot be shortened."""
+    """The main part of the text, for narrow screens; "" if the text cannot be shortened."""
     alarm: str = ""
-    """A report of a run that could not be saved, with the location of its data; shown in red before the text.
-    """
+    """Where the data of a run is that could not be saved; shown in red before the text."""
     badge: str = ""
-    """The number of runs in the background, or the name of a run that finished there."""
+    """The number of runs in the background, or the name of a run that has finished there."""
 
 
 def status(lab_state: LabState) -> Status:
-    """Return the state of the worker or the run, whichever is more urgent, and whether every run is saved."""
+    """Return the more urgent state of the worker and the run, and whether every run is saved."""
     return replace(_activity(lab_state), alarm=lab_state.unkept, badge=background(lab_state))
 
 
 def background(lab_state: LabState) -> str:
-    """Return the number of background runs, or the name of one that has finished; "" if there are none."""
+    """Return the number of runs in the background, or which run has finished there; "" if there is none."""
     if many := len(lab_state.background):
         return f"{plural(many, 'run')} in the background"
     name = lab_state.from_background
@@ -108,33 +104,35 @@ def _activity(lab_state: LabState) -> Status:
 
 
 def run_stage(state: RunState, held_s: float = 0.0) -> str:
-    """Describe the stage of the run and its progress. held_s: seconds spent in the stage, 0 to omit them."""
+    """Describe the stage of the run and its progress. held_s: seconds of this stage to show; 0 to show
+    none.
+    """
     progress, budget = state.progress, state.budget
     sizes = ""
     if state.sweep and state.points:
         sizes = f"size {sizes_begun(state)} of {len(sizes_to_measure(state))} · "
     if 1 < state.workers <= most_processes(state) and not sizes:
-        # A further process is short, so show only its number: its rounds and seconds do not show the progress
-        # of the whole run.
+        # Show only the number of a further process: it is short, so its rounds and seconds do not show the
+        # progress of the whole run.
         return f"process {state.workers} of {most_processes(state)}" + (
             f" · {held_s:.0f} s" if held_s else ""
         )
     if state.rounds and progress is None:
-        # The seconds of a sweep cover all its sizes, not only the current one.
+        # A sweep's seconds cover all its sizes, not only the current one.
         limit = f" · {state.elapsed_s:.0f} of {budget.limit_s:.0f} s" if budget and not sizes else ""
         text = f"{sizes}round {state.rounds:,}{limit}"
         return f"{text} · round {state.rounds + 1:,}: {held_s:.0f} s so far" if held_s else text
     text = sizes + (progress_text(progress, state) if progress else "preparing")
     if not held_s:
         return text
-    # The seconds of a measurement cover all its blocks; show those of the current block.
+    # The seconds of this stage cover all its blocks, so show those of the current block, too.
     block = "block " if progress and progress.unit == "s" and progress.total else ""
     return f"{text} · {block}{held_s:.0f} s"
 
 
 def under_way(lab_state: LabState) -> str:
-    """If a run in several processes is in progress, describe it, so that the user does not start it again;
-    else return "".
+    """Describe a run in several processes that is in progress, so that the user does not start it again; ""
+    if none.
     """
     if not lab_state.in_processes:
         return ""
@@ -142,7 +140,7 @@ def under_way(lab_state: LabState) -> str:
 
 
 def why_empty(lab_state: LabState) -> str:
-    """Explain why there is nothing to draw yet."""
+    """Explain why there is nothing to draw."""
     state = lab_state.shown
     if state.run and state.running:
         return f"{run_stage(state)}… {{stop}} stops."
@@ -163,7 +161,6 @@ def why_empty(lab_state: LabState) -> str:
 
 
 def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
-    """Explain why there are no phases to draw."""
     state, result = lab_state.shown, lab_state.result()
     if result is None or not viewing.drawn_arms(state):
         return why_empty(lab_state)
@@ -175,10 +172,10 @@ def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
 
 
 def most_processes(state: RunState) -> int:
-    """Return the maximum number of processes in a run: higher if they can be forked, which requires a run
-    without a GPU.
+    """Return how many processes a run may have: more if processes can be forked, which requires that no GPU
+    is used.
 
-    A stopped run may use one more when it resumes.
+    A stopped run may have another process when it resumes.
     """
     if state.budget is None or state.machine is None:
         return 0
@@ -186,10 +183,11 @@ def most_processes(state: RunState) -> int:
 
 
 def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
-    """Estimate the remaining time of a sweep; "" before the first size is complete.
+    """Estimate the remaining time of a sweep; "" before its first size is complete.
 
-    After one size, the growth is unknown, so the estimate is a minimum. A crossover search may add sizes.
-    passed_s: seconds from the request to the start of the current size; on_this_s: seconds since then.
+    After one size, the estimate is a minimum, because nobody knows how the time grows. A search for the
+    crossover may add sizes. passed_s: seconds from the request to the start of the current size. on_this_s:
+    seconds since that start.
     """
     sizes, done = sizes_to_measure(state), sizes_begun(state) - 1
     if state.sweep is None or not done or done >= len(sizes):
@@ -200,8 +198,8 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
     if len(set(_measured_sizes(state, left))) < 2:
         each = [max(passed_s, least) for least in each]
         return f"at least {rough(_from_now(each, on_this_s))} left"
-    # The time outside the counted calls, for example to build and profile an arm, is assumed to be
-    # proportional to the time spent on calls in the current process.
+    # Assume that the time outside the counted calls, such as for building and profiling arms, is
+    # proportional to the time of the calls in the current process.
     cells = [cell for arm in state.arms.values() for index, cell in arm.cells.items() if index in measured]
     spent = sum(_spent_s(cell, state.process_began) for cell in cells)
     each = [passed_s * calling / spent for calling in each] if spent else []
@@ -209,10 +207,9 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
 
 
 def _measured_sizes(state: RunState, left: Sequence[int]) -> list[int]:
-    """Return the index of each measured size, repeated for each arm.
+    """Return the index of each measured size, once for each arm that was measured there.
 
-    These are the finished sizes, and sizes that an earlier process measured but that must be measured again
-    because they are too imprecise.
+    Includes the sizes that must be measured again because an earlier process measured them too imprecisely.
     """
     return [i for arm in state.arms.values() for i in _known_of(state, arm, left)]
 
@@ -227,12 +224,12 @@ def _known_of(state: RunState, arm: ArmState, left: Sequence[int]) -> list[int]:
 
 
 def _from_now(each: Sequence[float], on_this_s: float) -> float:
-    """Return the remaining seconds for these sizes. The first size is already in progress."""
+    """Return the remaining seconds for these sizes, the first of which is in progress."""
     return max(0.0, each[0] - on_this_s) + math.fsum(each[1:])
 
 
 def _spent_s(cell: ArmSamples, since: int = 0) -> float:
-    """Return the seconds spent on calls of an arm at one size. since: the first round to count."""
+    """Return the seconds that an arm's calls at one size have taken. since: the first round to count."""
     first = bisect_left(cell.rounds, since)
     if since and first == len(cell.samples):
         return 0.0
@@ -241,24 +238,23 @@ def _spent_s(cell: ArmSamples, since: int = 0) -> float:
 
 
 MOST_POWER = 3.0
-"""Maximum exponent with which the time of a call grows with size: that of a matrix product with its side
-length.
+"""Maximum exponent with which the time of a call may grow with a size: that of a matrix product with its
+side.
 """
 FEWEST_CALLS = 5
-"""Minimum number of calls of an arm, even if they exceed the budget: the first two, one under observation,
-one in a round, and one for the phases.
+"""Number of calls that every arm makes, even if they exceed the budget: the first two, one to observe the
+placement, one in a round, and one for the phases.
 """
 
 
 def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[float]:
-    """Estimate the seconds spent on calls of an arm at each remaining size.
+    """Estimate the seconds that an arm's calls will take at each remaining size.
 
-    A size that was measured too imprecisely takes as long as before. At other sizes, the time of a call is
-    assumed to grow as a power of the size, as it did between the two largest known sizes, but no faster than
-    its counted work, and never below the minimum for that work. If a call takes no longer than a block did at
-    the last size, the total time stays the same. Beyond that, the total grows in proportion to the call,
-    until the budget allows only the minimum number of calls. A call that fills a block and whose work is
-    unknown grows at least linearly with the size.
+    A size that must be measured again takes as long as before. At other sizes, the time of a call grows as
+    a power of the size, as between the two largest known sizes, but no faster than its counted work, and
+    never below the minimum time for that work. If the work is unknown and a call fills a block, the time
+    grows at least linearly. As long as a call is shorter than the last block, the total does not change;
+    above that, it grows with the call, until the budget allows only FEWEST_CALLS.
     """
     most, least = _estimate_growth(state, arm, left)
     known = _known_of(state, arm, left)
@@ -281,11 +277,12 @@ def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[floa
 
 
 def _estimate_growth(state: RunState, arm: ArmState, left: Sequence[int]) -> tuple[float, list[float]]:
-    """Return the exponent with which the work of a call grows (the maximum if unknown), and the minimum
-    seconds at each remaining size according to the machine's roofs.
+    """Return the exponent with which the work of a call grows, and the minimum seconds at each remaining
+    size.
 
-    Work is assumed to keep growing as it did up to the current size; the work at that size is known before
-    any call.
+    The exponent is that of the two largest sizes with known work, which include the current size, because
+    the work is known before any call; the maximum exponent if unknown. The minimum follows from the
+    machine's roofs.
     """
     there = [i for i in arm.work if i not in left[1:] and _extent(state, i) > 0]
     known = sorted(there, key=lambda i: _extent(state, i))
@@ -298,9 +295,7 @@ def _estimate_growth(state: RunState, arm: ArmState, left: Sequence[int]) -> tup
 
 
 def _power(state: RunState, at: Sequence[int], values: Sequence[float]) -> float:
-    """Return the exponent with which `values` grow between the last two sizes, limited to the range from 0 to
-    MOST_POWER.
-    """
+    """Return the exponent with which `values` grow between the last two sizes, from 0 to MOST_POWER."""
     before, after = (_extent(state, index) for index in at[-2:])
     if not 0 < before < after:
         return 0.0
@@ -309,14 +304,14 @@ def _power(state: RunState, at: Sequence[int], values: Sequence[float]) -> float
 
 
 def _extent(state: RunState, index: int) -> float:
-    """Return the product of the sizes at a point; 0 if there is no such point."""
-    if index >= len(state.points):  # a size that the run has not announced yet
+    """Return the product of the sizes at a point; 0 if the run lacks the point."""
+    if index >= len(state.points):  # the run has not announced this size yet
         return 0.0
     return math.prod(float(v) for v in state.points[index].values.values() if isinstance(v, int | float))
 
 
 def share_done(state: RunState) -> float | None:
-    """Return the finished share of the stage, or of the sizes in a sweep; None if unknown."""
+    """Return how much of the stage is finished, or of a sweep's sizes (0 to 1); None if unknown."""
     if state.sweep is not None and state.points:
         return (sizes_begun(state) - 1) / len(sizes_to_measure(state))
     if 1 < state.workers <= most_processes(state):
@@ -327,7 +322,7 @@ def share_done(state: RunState) -> float | None:
 
 
 def progress_text(progress: Progress, state: RunState) -> str:
-    """Describe the progress, such as `warming up, 0.4 of 1.0 s · CPU graph`."""
+    """Return progress such as `warming up, 0.4 of 1.0 s · CPU graph`."""
     text = progress.stage
     if progress.total:
         if progress.unit == "s":
@@ -341,7 +336,7 @@ def progress_text(progress: Progress, state: RunState) -> str:
 
 
 def machine_words(machine: Machine | None) -> Sequence[str]:
-    """Describe GPUs, host, processor and TensorFlow in a few words each, least important last."""
+    """Return short descriptions of GPUs, host, processor and TensorFlow, least important last."""
     if machine is None:
         return ()
     gpus = [short_gpu(d.description or d.name) for d in machine.gpus]
@@ -363,7 +358,7 @@ def short_cpu(name: str) -> str:
 
 
 def short_gpu(description: str) -> str:
-    """Return a GPU's name from its description: `device: 0, name: NVIDIA H200, …` → `NVIDIA H200`."""
+    """Return the GPU's name from its description: `device: 0, name: NVIDIA H200, …` → `NVIDIA H200`."""
     match = re.search(r"name: ([^,]+)", description)
     words = (match[1] if match else description).split()
     return " ".join(words[:3])

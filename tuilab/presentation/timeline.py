@@ -1,4 +1,4 @@
-"""Presents a profile as a timeline: the profiled arm, its events in tracks, and their descriptions."""
+"""A profile as a timeline: the profiled arm, its events in tracks, and their descriptions."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -22,16 +22,16 @@ DEPTH = 4
 WORK = ("compute", "copy", "input")
 """Phases that do the work of a call."""
 MOST_SPANS = 4_000
-"""Maximum number of spans in a profile. They are saved with the run, and suffice for a few calls."""
+"""Maximum number of spans in a profile, which are saved with the run. A few calls have fewer."""
 
 
 class Profiling:
-    """The profile of an arm in the run on the screen. One arm is profiled at a time, in a separate pass."""
+    """The profile of one arm of the run on the screen. A separate pass profiles it."""
 
     def __init__(self, lab: "Lab") -> None:
         self._lab = lab
         self.arm = ""
-        """The selected arm; "" for none."""
+        """Id of the selected arm; "" for none."""
         self._picked = self._asking = False
         self._failed = ""
 
@@ -43,9 +43,7 @@ class Profiling:
 
     @property
     def account(self) -> Account | None:
-        """The phases of a call of the selected arm, as the run measured them; None if the run did not measure
-        them.
-        """
+        """The phases of a call of the selected arm, from the run; None if the run did not measure them."""
         result = self._lab.state.result()
         return next((arm.account for arm in result.arms if arm.id == self.arm), None) if result else None
 
@@ -61,9 +59,9 @@ class Profiling:
         return bool(self.arm) and not (known or state.running or state.replay)
 
     def look(self) -> None:
-        """Select the arm that the user picked, or else the one that answers the lab's question.
+        """Select the arm that the user picked, or else the fastest arm, on a GPU if possible.
 
-        That is the fastest GPU arm if there is one, else the fastest arm; profiled arms are preferred.
+        Prefers arms that have been profiled.
         """
         arms = self._arms()
         if self._picked and self.arm in arms:
@@ -80,8 +78,9 @@ class Profiling:
             self.arm, self._failed = arm, ""
 
     def pick(self, by: int) -> bool:
-        """Select the next arm (`by` = 1) or the current arm again (0). Return False if the run has no arms,
-        or an arm is being profiled.
+        """Select the next arm (`by` = 1), or the current one again (0).
+
+        Returns False if the run has no arms, or if an arm is being profiled.
         """
         arms = self._arms()
         if self._asking or not arms:
@@ -90,20 +89,20 @@ class Profiling:
         return self.take(arms[(at + by) % len(arms)])
 
     def take(self, arm: str) -> bool:
-        """Select an arm by its id. Return False if the run lacks it, or an arm is being profiled."""
+        """Select an arm by its id. Return False if there is no such arm, or if an arm is being profiled."""
         if self._asking or arm not in self._arms():
             return False
         self.arm, self._failed, self._picked = arm, "", True
         return True
 
     def offers(self) -> list[Offer]:
-        """Return all arms that can be selected, each with a note if it has been profiled."""
+        """Return the arms that can be selected, each with a note if it has been profiled."""
         known = self._lab.state.shown.arms
         words = {True: "profiled", False: ""}
         return [Offer(arm, known[arm].label, words[known[arm].profile is not None]) for arm in self._arms()]
 
     async def ask(self) -> None:
-        """Profile the selected arm. On failure, `why_none` gives the reason."""
+        """Profile the selected arm. After a failure, `why_none` returns the reason."""
         state = self._lab.state.shown
         if state.scenario is None or self._lab.state.running or self._lab.state.replay:
             return
@@ -127,7 +126,7 @@ class Profiling:
             )
         if state.replay:
             where = f" ({state.shown.machine.host})" if state.shown.machine else ""
-            # If the run's preset is unknown to this lab, the current settings belong to another preset.
+            # If this lab does not know the run's preset, the current settings belong to another preset.
             own = state.settings is not None and not state.stale
             return (
                 "This arm was not profiled when the run was recorded. Profiling it now requires the "
@@ -148,8 +147,7 @@ def summary_lines(profile: Profile, label: str, account: Account | None) -> tupl
     """Return lines such as `CPU graph: 483 µs a call, 610 µs under the profiler` and `compute 44%, dispatch
     38%`.
 
-    account: the phases of a call as the run measured them, so that all views agree; None if the run did not
-    measure them.
+    account: the phases from the run, so that all views agree; None if the run did not measure them.
     """
     known = account or profile.account
     shares = {part.phase: known.share(part.phase) for part in known.parts} if known else {}
@@ -163,17 +161,13 @@ def summary_lines(profile: Profile, label: str, account: Account | None) -> tupl
     return text, parts, *profile.notes[:1]
 
 
-# Events in tracks.
-
-
 @dataclass(frozen=True)
 class Track:
-    """Non-overlapping spans of a lane, sorted by start."""
+    """Spans of a lane that do not overlap, sorted by start."""
 
     lane: int
-    """Index of the track's lane."""
     depth: int
-    """Nesting level: 0 for the outermost track."""
+    """Nesting level, from 0 for the outermost track."""
     spans: Sequence[Span]
     starts: Sequence[float]
 
@@ -186,10 +180,9 @@ class Track:
 
 
 def tracks(spans: Sequence[Span]) -> list[Track]:
-    """Return the lanes, each with as many tracks as needed to avoid overlaps, up to four.
+    """Divide each lane into tracks without overlaps, at most DEPTH of them.
 
-    If spans are nested deeper, the last track shows the innermost spans, which matter more than their
-    callers.
+    If spans are nested more deeply, the last track prefers spans that do work to their callers.
     """
     lanes: dict[int, list[list[Span]]] = {}
     for span in sorted(spans, key=lambda s: (s.start_s, -s.duration_s)):
@@ -210,9 +203,7 @@ def tracks(spans: Sequence[Span]) -> list[Track]:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Columns of a track, from `first` up to but excluding `end`: one span, or (span None) several that are
-    too short to draw separately.
-    """
+    """The columns `first` to `end` - 1 of a track: one span, or several short ones together (span None)."""
 
     first: int
     end: int
@@ -221,9 +212,9 @@ class Stretch:
 
 
 def stretches(track: Track, begin: float, finish: float, columns: int) -> list[Stretch]:
-    """Return what to draw for a track between `begin` and `finish`, using `columns` columns.
+    """Return what to draw of a track between `begin` and `finish` in that number of columns.
 
-    Takes time proportional to the number of columns, regardless of the number of spans.
+    The time that this takes depends on the number of columns, not on the number of spans.
     """
     per_column = (finish - begin) / columns
     out: list[Stretch] = []
@@ -236,13 +227,15 @@ def stretches(track: Track, begin: float, finish: float, columns: int) -> list[S
         end = min(columns, max(first + 1, round((span.end_s - begin) / per_column)))
         following = bisect_left(track.starts, begin + (first + 1) * per_column, index + 1)
         if out and first < out[-1].end:
-            # Rounding puts the start of this span into an occupied column, so start it in the next free one.
+            # Rounding puts the start of this span into an occupied column, so use the next free one.
             first = out[-1].end
         if (
             following - index > 1
             and round((track.spans[following - 1].end_s - begin) / per_column) > first + 1
         ):
-            following -= 1  # the last span that starts in this column extends beyond it and is drawn alone
+            following -= (
+                1  # the last span that starts in this column extends beyond it, so draw that span alone
+            )
         if following - index > 1 and end - first <= 1:
             if first < columns:
                 out.append(Stretch(first, first + 1, None, index))

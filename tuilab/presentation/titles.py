@@ -1,8 +1,8 @@
-"""Provides the titles of presets for the first screen, without reading the presets.
+"""The titles of presets for the first screen, which appears before the presets are read.
 
-A first start uses the index of the bundled presets, which `docs/make.py` builds. Later starts use the titles
-that the last start saved. Both are used only if no preset file has changed. The presets themselves are read
-and checked after the first paint, at every start.
+A first start uses the index of the bundled presets, which `docs/make.py` builds. Later starts use the
+titles that the last start saved. Both count only if no preset file has changed. After the first paint,
+every start reads and checks the presets themselves.
 """
 
 import json
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 2_000_000
 INDEX = "titles.json"
-"""Name of the index, in the folder of the bundled presets."""
+"""Name of the index file, in the folder of the bundled presets."""
 PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 class Title(NamedTuple):
-    """A row in the preset list."""
+    """A row in the list of presets."""
 
     text: str
-    """The row's text: a document's name, a preset's title, a file's name."""
+    """The document's name, the preset's title or the file's name."""
     name: str = ""
-    """The name of the preset, or of an unreadable file."""
+    """The name of the preset, or of the invalid file."""
     about: str = ""
-    """The preset's first claim, or the problem with the file."""
+    """The preset's first claim, or what is wrong with the file."""
     kind: str = "preset"
     """`heading`, `preset` or `problem`."""
 
 
 def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[Title, ...]:
-    """List the presets of each document under its heading, followed by the user's own presets and by invalid
+    """Return the presets of each document below its heading, then the user's own presets, then invalid
     files.
     """
     out: list[Title] = []
@@ -64,7 +64,7 @@ def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[
 def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | None]":
     """Return the titles for the first screen, and the presets if they had to be read.
 
-    Presets are read if there are no valid saved titles and no valid index.
+    They had to be read if neither the saved titles nor the index is valid.
     """
     rows, presets = read_saved_titles(folders), None
     if not rows and not folders:
@@ -74,18 +74,17 @@ def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | N
 
         presets = catalogue.load(*folders)
         rows = titles(presets.presets, presets.problems)
-        # Save at once, so that the next start has the titles even if this one ends soon.
+        # Save at once, in case this start ends before the presets are read again.
         keep(folders, rows)
     return rows, presets
 
 
 def make_index(rows: Iterable[Title]) -> str:
-    """Return the index of the bundled presets: the size of each file, and the titles."""
     return json.dumps([_sizes(shipped_folder()), list(rows)], indent=1, ensure_ascii=False)
 
 
 def indexed() -> tuple[Title, ...]:
-    """Return the titles from the index; empty if a bundled preset was changed or the user has presets."""
+    """Return the titles from the index; empty if a bundled preset has changed, or if the user has presets."""
     try:
         with at_once(shipped_folder() / INDEX) as file:
             sizes, rows = json.loads(file.read(MOST_BYTES))
@@ -96,7 +95,9 @@ def indexed() -> tuple[Title, ...]:
 
 
 def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
-    """Return the rows whose name, title, claim or document contains all the words, with their headings."""
+    """Return the rows that contain all the words in their name, title, claim or document, with their
+    headings.
+    """
     if not words.strip():
         return tuple(rows)
     out: list[Title] = []
@@ -115,12 +116,12 @@ def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
 
 
 def read_saved_titles(folders: Iterable[Path]) -> tuple[Title, ...]:
-    """Read the saved titles for these folders (default folders if empty). Returns () if a folder has changed
+    """Return the saved titles for these folders (default folders if empty); () if a folder has changed
     since.
     """
     try:
         with at_once(_file()) as file:
-            # Use the standard library's reader: importing msgspec takes longer than reading these few lines.
+            # Use the standard library, because importing msgspec takes longer than reading these few lines.
             package, of, times, rows = json.loads(file.read(MOST_BYTES))
         known = (package, of) == (PACKAGE, list(map(str, folders)))
         unchanged = known and all(_time(path) == time for path, time in times.items())
@@ -131,7 +132,7 @@ def read_saved_titles(folders: Iterable[Path]) -> tuple[Title, ...]:
 
 
 def keep(folders: Sequence[Path], rows: tuple[Title, ...]) -> None:
-    """Save the titles from these folders (default folders if empty) for the next start."""
+    """Save the titles for these folders (default folders if empty) for the next start."""
     places = [place for folder in folders or preset_folders() for place in (folder, *folder.glob("*.toml"))]
     times = {str(place): _time(str(place)) for place in places}
     write_private(_file(), json.dumps([PACKAGE, list(map(str, folders)), times, rows]))
@@ -142,7 +143,7 @@ def _file() -> Path:
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    """Return the size in bytes of each preset file in a folder; empty if the folder does not exist."""
+    """Return the size in bytes of each preset file in a folder; empty if there is no such folder."""
     return {file.name: file.stat().st_size for file in sorted(folder.glob("*.toml"))}
 
 

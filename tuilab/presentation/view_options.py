@@ -1,4 +1,4 @@
-"""The user's choice of the parts of a run to draw. It never affects the measurement."""
+"""Which parts of a run the user has chosen to draw. This never affects the measurement."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,17 +10,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class ViewOptions:
-    """The arms to draw, whether to draw ghosts (earlier runs), and whether the user is new."""
-
     ghosts: bool = True
-    """Whether earlier runs are drawn under the current one."""
+    """Whether earlier runs are drawn behind the current one."""
     newcomer: bool = False
     """Whether the answer explains how to begin."""
     _run: str = ""
     _hidden: frozenset[str] = field(default_factory=frozenset)
 
     def drawn_arms(self, state: "RunState") -> set[str]:
-        """Return the ids of the drawn arms in a run: all arms until some are hidden."""
+        """Return the ids of a run's drawn arms: all arms until the user hides some."""
         return set(state.arms) - (self._hidden if state.run == self._run else frozenset())
 
     def draw(self, state: "RunState", arms: Iterable[str]) -> None:

@@ -1,3 +1,1 @@
-"""Live figures about the devices and the host, for the device panel. Imports neither TensorFlow nor
-Textual.
-"""
+"""Live figures of the devices and the host, for the device panel. Imports neither TensorFlow nor Textual."""

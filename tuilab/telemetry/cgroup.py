@@ -1,4 +1,4 @@
-"""The CPU quota of this process's cgroup, and how often it was used up."""
+"""The CPU quota of this process's cgroup, and how often the cgroup has used it up."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,14 +6,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Periods:
-    """Numbers of active and throttled periods since the group was created."""
+    """Numbers of active and of throttled scheduler periods since the cgroup was created."""
 
     total: int
     throttled: int
 
 
 class Quota:
-    """The strictest CPU quota among this process's cgroup and its ancestors, in version 1 or 2.
+    """The strictest CPU quota of this process's cgroup and its ancestors, in cgroup version 1 or 2.
 
     cpus: CPU seconds per second; None without a limit.
     """
@@ -27,7 +27,6 @@ class Quota:
                 self.cpus, self._folder = cpus, folder
 
     def periods(self) -> Periods | None:
-        """Return the current counters; None without a limit, or if the counters cannot be read."""
         if self._folder is None:
             return None
         numbers = dict(
@@ -40,7 +39,7 @@ class Quota:
 
 
 def _folders(root: Path) -> list[Path]:
-    """Return the folders of the process's group and its ancestors, under `root`."""
+    """Return the folders of the process's cgroup and its ancestors, below `root`."""
     base = root / "sys/fs/cgroup"
     out: list[Path] = []
     for line in _read(root / "proc/self/cgroup").splitlines():

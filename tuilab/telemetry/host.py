@@ -1,4 +1,4 @@
-"""The processors and memory of the host, from the kernel's counters."""
+"""Samples the processors and memory of the host, from the kernel's counters."""
 
 import os
 from pathlib import Path
@@ -11,13 +11,11 @@ from tuilab.telemetry.cgroup import Quota
 
 KILO = 1e3
 MOST_FILES = 32
-"""Maximum number of per-core files to read. The limit keeps sampling cheap on hosts with hundreds of
-cores.
-"""
+"""Maximum number of per-core files to read, so that sampling is fast on hosts with hundreds of cores."""
 
 
 class Host:
-    """Produces `CpuSample`s; shares refer to the time between two samples.
+    """Takes `CpuSample`s; their shares refer to the time between two samples.
 
     notes: a sentence for each figure that this host does not provide.
     """
@@ -71,10 +69,10 @@ class Host:
 
 
 def _shares(old: Any, new: Any) -> tuple[float, float] | None:
-    """Return the shares of one CPU's time that were busy and stolen between two readings; None if the clock
-    did not tick between them.
+    """Return the busy and the stolen share of a CPU's time between two readings; None if the clock did not
+    tick.
 
-    `user` and `nice` include the `guest` times (proc(5)).
+    `user` and `nice` already include the `guest` times (proc(5)).
     """
     spent = {name: max(0.0, getattr(new, name) - getattr(old, name)) for name in new._fields}
     total = sum(seconds for name, seconds in spent.items() if name not in ("guest", "guest_nice"))
@@ -86,7 +84,7 @@ def _shares(old: Any, new: Any) -> tuple[float, float] | None:
 
 
 def _spread(paths: list[Path]) -> list[Path]:
-    """Return at most MOST_FILES files, spread evenly."""
+    """Return at most MOST_FILES of the files, at equal distances."""
     step = max(1, -(-len(paths) // MOST_FILES))
     return paths[::step]
 

@@ -1,4 +1,4 @@
-"""Samples a process, such as the worker: its CPU share and context switches."""
+"""Samples a process, such as the worker: its CPU share, memory and context switches."""
 
 import os
 import re
@@ -15,7 +15,7 @@ _SWITCHES = re.compile(rb"^(voluntary|nonvoluntary)_ctxt_switches:\s+(\d+)", re.
 
 
 class WatchedProcess:
-    """Produces `ProcessSample`s; rates refer to the time between two samples."""
+    """Takes `ProcessSample`s; their rates refer to the time between two samples."""
 
     def __init__(self, pid: int, root: Path = Path("/")) -> None:
         self.pid = pid
@@ -25,7 +25,7 @@ class WatchedProcess:
         self._switches: dict[str, tuple[int, int]] = {}
 
     def sample(self) -> tuple[ProcessSample | None, str]:
-        """Sample the process; return None and the reason on failure."""
+        """Return a sample, or None and the reason."""
         try:
             process = psutil.Process(self.pid)
             with process.oneshot():
@@ -50,8 +50,9 @@ class WatchedProcess:
         return out, ""
 
     def _read_switches(self) -> dict[str, tuple[int, int]]:
-        """Return each thread's voluntary and involuntary context switches. /proc/PID/status counts only the
-        switches of the first thread.
+        """Return the voluntary and involuntary context switches of each thread.
+
+        /proc/PID/status counts only those of the first thread.
         """
         out = {}
         try:
@@ -70,8 +71,8 @@ class WatchedProcess:
 
 
 def looked_up(process: GpuProcess) -> GpuProcess:
-    """Return the process with its owner and command line added. Return it unchanged unless this namespace has
-    a process with the same id and name.
+    """Return the process with its owner and command line, if a process with the same id and name is visible
+    here.
     """
     try:
         here = psutil.Process(process.pid)
@@ -81,7 +82,7 @@ def looked_up(process: GpuProcess) -> GpuProcess:
     except (psutil.Error, OSError, KeyError):
         return process
     if process.name and name and process.name != name:
-        return process  # in a container, another process may have the same id
+        return process  # in a container, another process may have this id
     return msgspec.structs.replace(
         process, user=sanitize_line(user, 40), command=sanitize_line(command or name, 200)
     )

@@ -13,18 +13,18 @@ from tuilab.telemetry.process import WatchedProcess, looked_up
 
 
 def open_nvml(root: Path = Path("/")) -> Nvml:
-    """Return an NVML session. Raises NvmlUnavailable, at once if no NVIDIA driver is loaded."""
-    # On WSL, the Windows driver works through /dev/dxg and does not appear in /proc.
+    """Return an NVML session. Raises NvmlUnavailable, immediately if no NVIDIA driver is loaded."""
+    # On WSL, the Windows driver works through /dev/dxg, and /proc does not show it.
     if not (root / "proc/driver/nvidia/version").exists() and not (root / "dev/dxg").exists():
         raise NvmlUnavailable("no GPU figures: no NVIDIA driver is loaded on this machine")
     return Nvml()
 
 
 class Telemetry:
-    """Samples this machine. Cheap enough for a few samples per second; not thread-safe.
+    """Samples this machine. Fast enough for a few samples per second; not thread-safe.
 
-    Missing figures are None, and the sample's notes give the reason. A call into a hung driver can block, so
-    an app should sample in a separate thread.
+    Missing figures are None, and the sample's notes explain them. Sample in a thread of its own, because a
+    call into a hung driver can block.
     """
 
     def __init__(self, nvml: Callable[[], Nvml] = open_nvml) -> None:
@@ -39,7 +39,7 @@ class Telemetry:
             self._no_gpu = str(error)
 
     def sample(self, pid: int = 0) -> DeviceSample:
-        """Sample this machine. pid: id of a process to include, such as the worker; 0 for none."""
+        """Sample this machine. pid: id of a process to sample too, such as the worker; 0 for none."""
         if pid != (self._watched.pid if self._watched else 0):
             self._watched = WatchedProcess(pid) if pid else None
         at = time.monotonic()
