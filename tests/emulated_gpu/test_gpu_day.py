@@ -22,7 +22,7 @@ NO_SMI = shutil.which("nvidia-smi") is None
 
 
 def rehearsed(environment: dict[str, str], folder: Path, *words: str) -> tuple[str, dict[str, int]]:
-    """Rehearse the day. Returns its page and the exit code of each step."""
+    """Rehearse the first day with a GPU. Returns the day's page and the exit code of each step."""
     day = [sys.executable, "-m", "tests.gpu_day", str(folder), "--presets", PRESET, "--side", "64", *words]
     done = subprocess.run(day, env={**os.environ, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -54,7 +54,7 @@ def small():
     given = keras.Input((8,))
     return keras.Model(given, layers.Dense(4)(given))
 """
-"""Models whose layers need much memory (except `small`). The weights of `heavy` also need much."""
+"""Models whose layers need much memory (except `small`). The weights of `heavy` also need much memory."""
 
 TRUTH = (
     MODELS

@@ -75,7 +75,7 @@ def test_a_crossover_is_found_where_it_was_set(slow: Worker) -> None:
 def test_the_batch_from_which_a_model_is_faster_on_a_gpu_is_found(
     slow: Worker, tf: Any, tmp_path: Path
 ) -> None:
-    """Uses a saved graph with an op of known speed on 10,000 numbers per example."""
+    """Uses a saved graph with an op of known speed, which processes 10,000 numbers per example."""
     each = 10_000
     step = tf.function(lambda x: {"y": tf.math.digamma(x)})
     concrete = step.get_concrete_function(tf.TensorSpec([None, each], tf.float32))

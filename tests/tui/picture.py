@@ -15,8 +15,8 @@ def lines(app: App[object]) -> list[list[Segment]]:
 
 
 def picture(app: App[object]) -> str:
-    """Return every line of the screen with its styles (`a12b3`: 12 cells in style a, 3 in b), and then what
-    each style is.
+    """Return every line of the screen with its styles (`a12b3`: 12 cells in style a, 3 in b), and then
+    the meaning of each style's name.
     """
     names: dict[str, str] = {}
     out = []

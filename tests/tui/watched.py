@@ -55,8 +55,8 @@ def hello() -> Hello:
 
 
 def events() -> list[Told]:
-    """Return the events of a `fit` that waits for a Python function in its map, with a function that is
-    retraced.
+    """Return the events of a Keras `fit` that waits for a Python function in its input pipeline. Another
+    function is retraced.
     """
     at = list(itertools.accumulate([0.095 + 0.004 * (number % 5) for number in range(60)], initial=2.0))
     mapped = Stage(stage="Map", file=FILE, line=12, own=True, function="decode", ops=("PyFunc", "Identity"))

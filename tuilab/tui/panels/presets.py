@@ -224,8 +224,8 @@ class PresetsPanel(Vertical):
         self.presets.focus()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
-        """List the presets that contain the typed words. Without the decorator `on`, because it would need to
-        import Input.
+        """List the presets that contain the typed words. Textual finds this handler by its name; the
+        decorator `on` would have to import Input at startup.
         """
         event.stop()
         self.presets.words = event.value

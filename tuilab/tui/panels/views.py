@@ -76,8 +76,8 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
             self.post_message(self.Opened(self.key, shown))
 
     async def on_tabs_tab_activated(self, event: "Tabs.TabActivated") -> None:
-        """Open the view of a clicked tab. Without the decorator `on`, because it would need to import
-        Tabs.
+        """Open the view of a clicked tab. Textual finds this handler by its name; the decorator `on`
+        would have to import Tabs at startup.
         """
         event.stop()
         # After two quick key presses, the event of the first one arrives after the second one was handled.

@@ -246,14 +246,14 @@ at which another device becomes faster. **{stop}** stops whatever is running.
             self.opener.open_preset(preset)
 
     def on_views_opened(self, event: "Views.Opened") -> None:
-        """Draw the opened view. Without the decorator `on`, because the views are imported after the first
-        paint.
+        """Draw the opened view. Textual finds this handler by its name; the decorator `on` would have to
+        import the views before the first paint.
         """
         event.view.draw()
 
     def on_controls_changed(self, event: "Controls.Changed") -> None:
-        """Apply a change of a slider or switch. Without the decorator `on`, because the controls are imported
-        after the first paint.
+        """Apply a change of a slider or switch. Textual finds this handler by its name; the decorator
+        `on` would have to import the controls before the first paint.
         """
         dropped, self.drawing.dragging = self.drawing.dragging and event.final, not event.final
         self.lab.set(event.settings, event.final)
@@ -347,8 +347,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
             self.app.action_ask_path()  # type: ignore[attr-defined]
 
     async def action_replay(self, do: str = "", *by: int) -> None:
-        """Let the user choose a recorded run to replay. do: instead apply this command, such as `pause`, to
-        the current replay.
+        """Let the user choose a recorded run to replay. do: a command, such as `pause`, to apply to the
+        current replay instead.
         """
         if do:
             self.player.command(do, *by)

@@ -58,7 +58,7 @@ class ShapesScreen(Page[Sequence[str]]):
     def _continue(self, event: Input.Submitted) -> None:
         """Go to the next field. In the last field, return the shapes if all of them are valid.
 
-        An empty field means its placeholder.
+        An empty field stands for its placeholder.
         """
         lines = list(self.query(Input))
         if event.input is not lines[-1]:

@@ -1,4 +1,4 @@
-"""The view of the parts of a call's time, and for a model of its layers."""
+"""The view that divides the time of a call into phases, and for a model into layers."""
 
 from collections.abc import Callable
 

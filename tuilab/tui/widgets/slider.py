@@ -84,7 +84,7 @@ there shows the reason.
 
     control: var[Control] = var(None, init=False)  # type: ignore[arg-type]
     message: var[str] = var("", init=False)
-    """Why the last value was rejected; "" if it was not."""
+    """Why the last value was rejected; "" if it was accepted."""
     typed: var[str | None] = var(None, init=False)
     """The text that the user is typing; None if the user is not typing a value."""
 
