@@ -120,8 +120,8 @@ class Windows:
             self._recent.append(Own.now())
 
     def _same_code(self, key: Key) -> bool:
-        """Return True if both steps are functions with the same code, as in a loop that rebuilds its
-        model.
+        """Return True if the step and the window's step run functions with the same code, as in a loop that
+        rebuilds its model.
         """
         code = self.functions.codes.get(key)
         return code is not None and code is self.functions.codes.get(self.step_key)

@@ -127,7 +127,7 @@ class Reporter:
 
 
 def is_short(request: Measure) -> bool:
-    """Return True for an additional process of a run that limits the time of such processes."""
+    """Return True for a run's second or later process if the budget limits the time of such processes."""
     return request.worker > 0 and request.budget.further_s > 0
 
 

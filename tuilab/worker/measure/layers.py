@@ -166,7 +166,7 @@ class _Products:
         self._makers = {key: part for part in parts for key in part.writes}
 
     def of(self, name: str, op: str) -> str:
-        """Return the name of the fused matmul or convolution, or the given name if there is none."""
+        """Return the name of the matmul or convolution in a fused op, or the given name if there is none."""
         known = _CALLS.sub("", name).lstrip("/") if name not in self._parts else name
         part = self._parts.get(known)
         if part is None or not op.startswith(_FUSED):

@@ -37,7 +37,7 @@ LONGEST_S = 3.0
 of a longer call could fill the memory.
 """
 GRAPH_LONGEST_S, GRAPH_OPS = 15.0, 100_000
-"""A call may take `GRAPH_LONGEST_S` seconds if its graph is known to run at most `GRAPH_OPS` ops."""
+"""A profiled call may take `GRAPH_LONGEST_S` seconds if its graph is known to run at most `GRAPH_OPS` ops."""
 LARGEST = 4_000_000
 EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
 """Approximate numbers of profiler events: the maximum for all profiled calls, the events of a call without
@@ -197,7 +197,7 @@ class OwnClock:
         self._spent = self._since = 0
 
     def time(self, call: Callable[[], object]) -> float:
-        """Return the seconds of one call during which Python executes code outside `folders`."""
+        """Return the seconds that Python spends in code outside `folders` during one call."""
         before, self._own, self._spent = sys.getprofile(), [True], 0
         self._since = time.perf_counter_ns()
         sys.setprofile(self._seen)

@@ -153,8 +153,8 @@ class _Border:
     within: Collection[str]
 
     def passed(self, op: Any) -> str:
-        """Return the name of the layer's only input if `op` is its only result and has the same shape and
-        dtype; else "".
+        """Return the name of the layer's only input if `op` is the layer's only result and has the input's
+        shape and dtype; else "".
         """
         if len(self.results) != 1 or len(op.outputs) != 1 or len(self.reads) != 1:
             return ""

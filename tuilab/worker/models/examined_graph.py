@@ -68,7 +68,8 @@ class Examined:
     def _ambiguous(self) -> Counter[str]:
         """Count the functions that share their name with another function or with a TensorFlow op.
 
-        TensorFlow never writes such a graph, which could make it run a function other than the examined one.
+        TensorFlow never writes such a graph. When it loads one, it might run a function other than the
+        examined one.
         """
         from tensorflow.python.framework import op_def_registry
 

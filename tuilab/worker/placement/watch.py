@@ -216,7 +216,9 @@ class _Recorder:
                 self._given(_function_names(attrs))
 
     def _given(self, names: Iterable[str]) -> None:
-        """Store the bodies of functions passed to tf.data, which may be deleted after the call."""
+        """Store the bodies of functions passed to tf.data, because these functions may be deleted after the
+        call.
+        """
         for name in names:
             if name not in self._seen.pipelines and (nodes := body(name)):
                 self._seen.pipelines[name] = nodes
