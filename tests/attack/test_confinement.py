@@ -144,7 +144,7 @@ def done(said: str) -> list[str]:
 @confining
 @pytest.mark.parametrize("told", [False, True], ids=["warm", "fresh"])
 def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told):
-    """A warm worker started without a model and replaces itself; a fresh worker is confined from the
+    """A warm worker starts without a model and later replaces itself; a fresh worker is confined from its
     start.
     """
     model, opening = tried

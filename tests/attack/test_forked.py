@@ -1,4 +1,4 @@
-"""Kills forked processes of a run at random times: no data is lost, and no process is left. With TensorFlow.
+"""Kills forked processes of a run at random times: no data is lost, and no process is left. Uses TensorFlow.
 
 The workers write one byte per finished round, which shows the progress. `--long` makes 48 trials (`-s` prints
 the table).

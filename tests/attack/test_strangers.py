@@ -185,7 +185,9 @@ def test_given_code_allows_only_the_names_that_it_registers(tf, tmp_path):
 
 
 def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path):
-    """This cache stores a model as a folder of links into `blobs`, which a confined worker may read."""
+    """Hugging Face's cache stores a model as a folder of links into `blobs`, which a confined worker may
+    read.
+    """
     made = saved(tf, tmp_path, "made", lambda x: {"y": x * 2})
     blobs, model = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "1"
     blobs.mkdir(parents=True)

@@ -131,7 +131,7 @@ def _coverage(
     groups: Sequence[Sequence[Process]], every: Sequence[Process]
 ) -> tuple[float, list[float], float]:
     """Return the share of intervals that contain the grand median, the widths of the intervals, and the
-    share for ratios.
+    share of ratio intervals that contain the grand ratio.
     """
     grand = [statistics.median(statistics.median(p[arm].samples) for p in every) for arm in range(ARMS)]
     ratio = math.exp(statistics.median(_log(p[1]) - _log(p[0]) for p in every))

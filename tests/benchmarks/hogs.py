@@ -29,8 +29,8 @@ the benchmark is killed.
 def hogs(count: int, seed: int | None = None) -> Iterator[list[tuple[float, float]]]:
     """Run `count` programs that compete for the processors.
 
-    The list gets their busy times in seconds after they have ended. seed: determines their behavior; None
-    makes it random.
+    After they have ended, the yielded list contains their busy times in seconds. seed: determines their
+    behavior; None makes it random.
     """
     busy: list[tuple[float, float]] = []
     first = random.randrange(1_000_000) if seed is None else seed

@@ -69,7 +69,7 @@ class Held(msgspec.Struct, frozen=True):
     kinds: dict[str, int] = {}
 
 
-# The following runs in the lab's process.
+# The code below runs in the lab's process.
 
 
 def lab(told: str) -> int:
@@ -102,7 +102,7 @@ def _count(number: int, frame: FrameType | None, file: str) -> None:
     os.replace(f"{file}.part", file)
 
 
-# The following runs in the benchmark's process.
+# The code below runs in the benchmark's process.
 
 
 class Soak:

@@ -30,7 +30,7 @@ def small():
     """Make one real run of the first preset in a folder of its own, for all tests that only read a run."""
 
     def run(folder: Path) -> dict[str, str]:
-        # Devices, modes, dtypes and budgets are accepted in any case.
+        # Users may type devices, modes, dtypes and budgets in upper or lower case.
         words = ("--set", "samples=64k", "--budget", "Quick", "--json", "--check")
         words += tuple(word for mode in ("Eager", "GRAPH", "xla") for word in ("--mode", mode))
         words += ("--device", "cpu", "--device", "gpu:*", "--dtype", "Float32", "--input", "Resident")

@@ -205,7 +205,7 @@ def _quotient(
 
 
 def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:
-    """Yield an error for each verdict or evidence, in a report or the JSON, that contradicts the figures."""
+    """Yield an error for each report, or JSON, in which a verdict or its evidence contradicts the figures."""
     pages = {
         "text": table(result),
         "markdown": re.sub(r"\\(.)", r"\1", FORMATS["markdown"][1](result, state)),

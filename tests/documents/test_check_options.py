@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """Change to an empty folder without project settings, in the folder itself or above it."""
+    """Change to an empty folder. Neither this folder nor its parents contain project settings."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

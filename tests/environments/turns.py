@@ -1,4 +1,4 @@
-"""Compares two environments that are equal, or that differ in one op: in the second environment, it takes
+"""Compares two environments that are equal, or in which one op differs: in the second environment, it takes
 TIMES times as long.
 
 `python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints the claims of each trial. Without TIMES,

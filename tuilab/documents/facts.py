@@ -260,8 +260,8 @@ class Facts:
         return found
 
     def _began(self, work: TraceEvent) -> int:
-        """Return the first event of the program in which the op runs; 0 if the op uses objects from earlier
-        examples.
+        """Return the index of the first event of the program in which the op runs; 0 if the op uses
+        objects from earlier examples.
         """
         start = self._program(work)
         if not start or subject_value(work) is not None:
@@ -273,8 +273,8 @@ class Facts:
         return 0 if any(0 <= index < start for index in made) else start
 
     def _program(self, work: TraceEvent) -> int:
-        """Return the first event of the separate program that contains the op; 0 if the document is one
-        program.
+        """Return the index of the first event of the separate program that contains the op; 0 if the
+        document is one program.
         """
         programs = self._trace.programs
         at = bisect_right(programs, work.index)
@@ -393,8 +393,8 @@ class Facts:
         return at > 0 and made > self._callers[at - 1]
 
     def program_of(self, event: TraceEvent) -> int:
-        """Return the first event of the program that contains the event; for an uncalled function, the
-        first event of that function.
+        """Return the index of the first event of the program that contains the event; for code in an
+        uncalled function, of the first event of that function.
         """
         starts = self._callers if event.place.uncalled else self._trace.programs
         at = bisect_right(starts, event.index)

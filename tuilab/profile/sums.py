@@ -171,7 +171,7 @@ def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
 
 
 def _within(window: Window, others: Iterable[Window]) -> int:
-    """Return for how much of the window's time, in picoseconds, one of these periods lasts."""
+    """Return how long the given periods overlap with the window, in picoseconds."""
     return sum(max(0, min(end, window[1]) - max(begin, window[0])) for begin, end in others)
 
 

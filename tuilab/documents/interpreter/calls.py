@@ -71,7 +71,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
 
 def _name_callee(node: ast.expr, callee: Unknown) -> Unknown:
-    """Return an unknown callee with its name in the code as part of the reason, if the callee has a name."""
+    """Add the callee's name in the code to the reason why the callee is unknown, if the callee has a name."""
     name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
     if not _DOTTED.match(name):
         return callee

@@ -423,7 +423,7 @@ class Interpreter:
                 self._withs[event.index] = (line, last_line)
 
     def region(self, first: int, last: int, **more: Any) -> Value:
-        """Return the measured time between two readings. The same two readings always return the same
+        """Return the measured time between two readings. Calls with the same two readings share one
         region.
         """
         if first > last:

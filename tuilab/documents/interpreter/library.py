@@ -62,7 +62,7 @@ class Arguments:
     open: bool = False
 
     def get(self, *names: str, default: Value = NONE) -> Value:
-        """Return the argument for the first of these parameter names that the call passes."""
+        """Return the first of these arguments, given by parameter name, that the call passes."""
         for name in names:
             if name in self.values:
                 return self.values[name]

@@ -166,8 +166,8 @@ def set_up(name: str) -> str:
 
 
 def callee(name: str) -> str:
-    """Return the callee's dotted name, given the reason of an unknown value: `the result of cv2.imread` →
-    `cv2.imread`.
+    """Return the callee's dotted name, given the reason why a value is unknown: `the result of
+    cv2.imread` → `cv2.imread`.
     """
     return name.removeprefix(RESULT_OF).partition(" ")[0].partition("(")[0]
 

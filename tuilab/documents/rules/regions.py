@@ -192,8 +192,8 @@ _CHEAP = ("host-op", "python", "print")
 
 
 def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """Yield results that the region reads but did not compute. Nothing if it binds names, because TL101
-    reports this.
+    """Yield results that the region reads but did not compute. Yields nothing if the region binds names,
+    because TL101 reports this.
     """
     if not any(event.kind == "bind" for event in events):
         yield from _computed_before(example, region, events)
@@ -401,7 +401,7 @@ _OF_TENSORFLOW = re.compile(r"\b(?:tensorflow|keras|tf|tflite|torch|jax|cupy)\b"
 
 
 def _is_call(event: TraceEvent, outside: int) -> bool:
-    """Return True if a model or graph is called so few times, for a few milliseconds, that the clock's
+    """Return True if a model or graph is called only a few times. This takes milliseconds, so the clock's
     resolution matters.
     """
     count = event.place.repeats_inside(outside)
@@ -467,7 +467,8 @@ def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[tuple[TraceEvent, str]]:
-    """Yield each event of a timing with a description of its preparation; "" if it prepares nothing.
+    """Yield each event of a timing with a description of the preparation that it does; "" if it prepares
+    nothing.
 
     measured: the timing also contains the work itself.
     """
