@@ -49,7 +49,7 @@ def user(newcomer: User, machine: Path) -> User:
 
 @pytest.fixture(scope="session")
 def machine(programs: Path) -> Path:
-    """Return the folder in which a user's lab has saved this machine's roofs."""
+    """Return the folder in which `tuilab machine` has saved this machine's roofs."""
 
     def measured(folder: Path) -> dict[str, str]:
         user = User(folder / "home", programs)

@@ -28,8 +28,8 @@ COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0
 
 
 def environment(home: Path, term: str = "xterm-256color", **more: str) -> dict[str, str]:
-    """Return the environment variables of a new user account in a UTF-8 terminal of the kind `term`, without
-    COLORTERM.
+    """Return the environment variables of a new user account in a UTF-8 terminal of the kind `term`.
+    COLORTERM is set only if given.
     """
     kept = {k: v for k, v in os.environ.items() if k not in ("COLORTERM", "NO_COLOR", "TUILAB_ASCII", "TMUX")}
     own = {"TUILAB_DATA": knowing(home), "XDG_CONFIG_HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": term}

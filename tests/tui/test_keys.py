@@ -181,8 +181,8 @@ async def test_the_keys_of_the_lab_work_on_sliders_and_pictures(tmp_path, size):
 async def test_opening_a_view_moves_the_focus_there_and_its_filter_opens_from_the_sliders(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        # If the list of presets is hidden, enter moves the focus to the sliders, and the first 6 is typed
-        # there.
+        # If the list of presets is hidden, enter moves the focus to the sliders. The first 6 then only shows
+        # the view, and the second 6 moves the focus to it.
         await press(pilot, app, "enter 6" if size[0] >= 120 else "enter 6 6")
         preset = app.screen.lab.state.settings.preset
         groups = app.screen.views.view.query_one(OptionList)

@@ -54,8 +54,7 @@ class ShownProgram:
         """Set the size of the program's terminal."""
 
     def catch(self, number: int | None = None) -> str:
-        """Save a function and its inputs to a folder at the function's next call. Returns the function's
-        name.
+        """Save a function to a folder at the next call of the function. Returns the function's name.
 
         number: number of the tf.function; None for the function of a training step. `caught` receives the
         outcome. Raises LookupError without such a function or without an observer, and OSError if the disk is

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tuilab.tui.parts.playing import Player
 
 Draw = Callable[[Change, Callable[[], None]], None]
-"""Draws a change, and calls its second argument when the terminal has received the change."""
+"""Draws a change, and calls its second argument once the change has been sent to the terminal."""
 MakeLab = Callable[[Callable[[str], None], Draw], "Lab"]
 """Creates the lab from two functions: the first shows a warning, the second draws a change. Called after the
 first paint, because importing the lab takes as long as importing Textual.
@@ -231,7 +231,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     # Reactions to changes
 
     def draw(self, change: Change, painted: Callable[[], None] = lambda: None) -> None:
-        """Draw a change. painted: called when the terminal has received the change."""
+        """Draw a change. painted: called once the change has been sent to the terminal."""
         self.post_message(LabChanged(change))
         self.call_after_refresh(painted)
 

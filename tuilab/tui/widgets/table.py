@@ -148,7 +148,7 @@ of the row under the cursor, and the number of rows.
 
     @property
     def filter(self) -> str:
-        """Words that visible rows contain, in any case."""
+        """Words that a visible row must contain; upper and lower case do not matter."""
         return self._filter
 
     @filter.setter
