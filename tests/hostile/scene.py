@@ -26,7 +26,7 @@ FREE = {
     "memory", "to", "requested", "note", "code", "sentence", "forced", "evidence", "cause", "mend", "title",
     "summary", "label", "help", "rest", "diagnosis", "notes", "fact",
 }  # fmt: skip
-"""Fields for any text from a worker."""
+"""Fields that may contain any text from a worker."""
 NAMED = {"Node": {"name", "device"}, "Lane": {"name", "device"}, "Span": {"name"}, "OpTime": {"name", "device"},
          "DeviceTime": {"device"}, "Probe": {"name"}, "Part": {"phase"}}  # fmt: skip
 KEPT = {"Arm": {"host", "dtype"}, "Declaration": {"dtype"}, "Log": {"run"}, "Part": {"source"}}

@@ -73,8 +73,8 @@ def _what(state: RunState) -> tuple[object, ...]:
     progress = state.progress
     if progress is None:
         return state.run, state.status, state.rounds
-    # A stage that counts seconds is redrawn when the count changes; a stage that counts items, only when it
-    # ends.
+    # A stage that counts seconds is redrawn when the count changes. A stage that counts items is redrawn only
+    # when the stage changes.
     moved = progress.done if progress.unit == "s" else None
     return state.run, progress.stage, progress.arm, moved
 

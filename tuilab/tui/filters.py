@@ -26,7 +26,7 @@ def asciify(text: str) -> str:
     """Return the text in ASCII, with the same width in cells."""
     if text.isascii():
         return text
-    # The replacement needs two cells, so it also replaces the space.
+    # The replacement `+-` needs two cells, so it also replaces the space after `±`.
     text = text.replace("± ", "+-")
     plain = "".join(c if c.isascii() else "?" * cell_len(c) for c in text.translate(TABLE))
     # Code points that form a single glyph, such as a family emoji, are wider when drawn separately.

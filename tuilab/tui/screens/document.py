@@ -135,7 +135,7 @@ is wrong on this machine. Press it again to stop. The document's own code never 
     def compose(self) -> ComposeResult:
         report = self._report
         found = [each for each in self._found if isinstance(each, Finding)]
-        # as in the command `check`, the same finding on several lines counts once
+        # as in `tuilab check`, the same finding on several lines counts once
         kinds = collapsed(found)
         places = sum(1 + len(each.also) for each in kinds)
         counted = f"{plural(len(report.examples), 'example')}, {plural(len(kinds), 'finding')}"

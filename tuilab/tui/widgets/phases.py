@@ -56,7 +56,7 @@ of the arm under the cursor.
         drawn = self._bars(looks, width - 1)
         apart = phases_known_from(self.picked)
         words = clip(phase_line(self.picked), width - 1, 2)
-        # The phases are more important than the source of the times.
+        # The source of the times is shown only if there is room, because the phases are more important.
         if len(words) < 2 or height > len(drawn) + len(head) + 1 + bool(apart):
             words += clip(apart, width - 1, 1)
         # Details of one arm appear only if the bars of all arms fit.

@@ -41,7 +41,7 @@ from tuilab.tui.widgets.wording import fit, width_of
 LEGEND_FROM, NOTES_FROM = 40, 64
 """Minimum width for a legend, and for a legend with more than names."""
 ABSENT = 26
-"""Cells in the legend for a series without points: its name and the reason."""
+"""Cells in the legend for a series without points: its name, and the reason for the missing points."""
 STRIP, MOST_SAMPLES = 8, 500
 """Number of cells for a distribution, and maximum number of samples that determine it. Longer series are
 thinned out.
