@@ -1,6 +1,4 @@
-"""If a message, a saved run or a preset lacks a field, the default keeps its meaning, because older files
-have fewer fields.
-"""
+"""Older files lack newer fields, whose default values must mean what the files meant."""
 
 import dataclasses
 import importlib
@@ -56,7 +54,7 @@ def test_verdicts_have_the_same_mark_and_word_everywhere() -> None:
 
 
 def test_omitted_fields_keep_their_meaning() -> None:
-    """New optional fields are allowed; `python -m tests.model.test_absent` records their defaults."""
+    """To add optional fields, record their defaults with `python -m tests.model.test_absent`."""
     now, kept = absent(), json.loads(KEPT.read_text())
     assert {name: now.get(name, "no default") for name in kept} == kept
     assert len(kept) > 100

@@ -1,4 +1,4 @@
-"""The counts of operations equal those of textbook algorithms, which count their own operations as they run."""
+"""The counted operations equal those of textbook algorithms that count their own operations as they run."""
 
 import math
 from collections.abc import Callable
@@ -11,21 +11,21 @@ from tuilab.model.arithmetic import _KNOWN, Shaped, Unknown, arithmetic
 
 
 class Counter:
-    """Counts the real operations of an algorithm. complex: count products as six and sums as two."""
+    """Counts the real operations of an algorithm. complex: a product counts as six operations, a sum as
+    two.
+    """
 
     def __init__(self, complex: bool = False) -> None:
         self.operations, self.complex = 0, complex
 
     def times(self, number: int = 1) -> None:
-        """Count a product, quotient or other function."""
+        """Count products, quotients or other functions."""
         self.operations += number * (6 if self.complex else 1)
 
     def plus(self, number: int = 1) -> None:
-        """Count a sum."""
         self.operations += number * (2 if self.complex else 1)
 
     def multiply_add(self, number: int = 1) -> None:
-        """Count a product that is added to a sum."""
         self.times(number)
         self.plus(number)
 
@@ -33,7 +33,7 @@ class Counter:
 def op(
     name: str, *inputs: tuple[int, ...] | None, out: tuple[int, ...], dtype: str = "float32", **about: Any
 ):
-    """Return an op with these shapes. about: its attributes."""
+    """Return an op with these input and output shapes. about: its attributes."""
     return Shaped(name, inputs, (out,), (dtype,) * len(inputs), (dtype,), about.get)
 
 
@@ -94,7 +94,9 @@ def test_a_matrix_op_counts_the_operations_of_its_algorithm(
 @pytest.mark.parametrize(("dtype", "name"), [("complex64", "FFT"), ("float32", "RFFT")])
 @pytest.mark.parametrize("points", [256, 4_096])
 def test_a_transform_counts_its_butterflies(dtype: str, name: str, points: int) -> None:
-    """A butterfly is one complex product and two complex sums for two points; a real side saves half."""
+    """A butterfly is a complex product and two complex sums for two points; a real input or output saves
+    half.
+    """
     count = Counter(complex=True)
     for _ in range(int(math.log2(points))):
         count.times(points // 2)
@@ -143,7 +145,7 @@ def test_a_sparse_product_counts_the_stored_elements() -> None:
 
 
 def adam(count: Counter) -> None:
-    """Count one Adam step as published by Kingma and Ba, with the bias correction in the learning rate."""
+    """Count a step of Adam as Kingma and Ba published it, with the bias correction in the learning rate."""
     # m = b1 m + (1 - b1) g
     count.times(2)
     count.plus()
@@ -213,7 +215,7 @@ ABOUT = {"ksize": (1, 2, 2, 1), "equation": "ij,jk->ik", "transpose_a": True, "i
 
 
 def test_the_counts_of_all_known_ops(snapshot):
-    """`--snapshot-update` renews the counts after a review."""
+    """`--snapshot-update` updates the counts; review them."""
     lines = []
     for name in sorted(_KNOWN):
         found = []

@@ -1,4 +1,4 @@
-"""The arms that a selection yields, and their names."""
+"""Selections yield arms, and the arms have distinct names."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The table of GPUs: every figure has a source, and any spelling of a GPU's name finds it."""
+"""The table of GPUs: every figure has a source, and any spelling of a GPU's name finds its row."""
 
 import pytest
 
@@ -54,8 +54,8 @@ def test_unknown_figures_are_left_out() -> None:
 
 
 TORCH = "github.com/zzc0721/torch-performance-test-data"
-"""Rates of square matrix products with PyTorch 2.7 to 2.9, contributed by owners of the GPUs. Each is the
-best of five sizes.
+"""The source of rates of square matrix products with PyTorch 2.7 to 2.9, which owners of the GPUs
+contributed. Each rate is the best of five sizes.
 """
 PUBLISHED = [
     ("h100", f"{TORCH}/issues/79", {"float32": 51.88, "tf32": 402.15, "float16": 760.04, "bfloat16": 797.51}),
@@ -97,8 +97,8 @@ def test_no_published_product_is_faster_than_its_data_sheet_allows(
 @pytest.mark.parametrize(
     ("name", "moved", "seconds"),
     [
-        # NVBench's tables in github.com/NVIDIA/cccl/pull/7391: element-wise minimum of 2^28 float32 and
-        # float16.
+        # NVBench results in github.com/NVIDIA/cccl/pull/7391: element-wise minimum of 2^28 float32 and
+        # float16 numbers.
         ("b200", 3 * 4 * 2**28, 444.983e-6),
         ("b200", 3 * 2 * 2**28, 249.759e-6),
         ("rtx5090", 3 * 2 * 2**28, 1.022e-3),
@@ -112,8 +112,8 @@ def test_no_published_stream_is_faster_than_memory(name: str, moved: int, second
 @pytest.mark.parametrize(
     ("family", "seconds"),
     [
-        # Kernels launched in sequence, measured with NVBench: the same table, and a histogram of four
-        # elements (github.com/R100001/Programming-Massively-Parallel-Processors, RTX 3060, 3070 Ti and 3060
+        # Kernel launches in sequence, measured with NVBench: the same table, and a histogram of four
+        # numbers (github.com/R100001/Programming-Massively-Parallel-Processors, RTX 3060, 3070 Ti and 3060
         # Laptop).
         ("Blackwell", 2.015e-6),
         ("Blackwell", 2.275e-6),

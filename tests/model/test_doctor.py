@@ -1,6 +1,4 @@
-"""The doctor's child prints a line for each stage of the startup. Reading the lines gives the same
-stages.
-"""
+"""The doctor's child process prints each stage of its startup as a line that can be read back."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A path that is not a file is rejected at once. A file is written completely or not at all."""
+"""A path that is not a regular file is rejected at once. A file is written completely or not at all."""
 
 import errno
 import os

@@ -1,4 +1,6 @@
-"""All findings share one scale of severity and one format, and their names in JSON do not change."""
+"""All findings have the same levels of severity and the same format, and their names in JSON do not
+change.
+"""
 
 import msgspec
 import pytest

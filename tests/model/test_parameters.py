@@ -1,4 +1,4 @@
-"""A parameter's declaration decides which values are valid, wherever they come from."""
+"""A parameter's declaration decides which values are valid, whether they come from a file or are typed."""
 
 import pytest
 from hypothesis import given

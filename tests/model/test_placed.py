@@ -1,4 +1,4 @@
-"""Whether the host computes an op follows from its device, its kernel and its memory."""
+"""Whether the host computes an op depends on the op's device, kernel and memory."""
 
 import pytest
 

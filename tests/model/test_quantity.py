@@ -1,4 +1,4 @@
-"""Numbers as people type them and as people read them."""
+"""Numbers as users type and read them."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""External figures, names and rejections are shown in one readable line."""
+"""Figures, names and error messages from outside are shown in one readable line."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""The shape of an argument, as a user types it after `--input`."""
+"""Shapes of arguments, as users type them after `--input`."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Sanitizing removes everything from external text that a terminal or markup parser would act on."""
+"""Sanitizing removes everything from external text that a terminal or a markup parser would interpret."""
 
 import unicodedata
 

@@ -1,6 +1,4 @@
-"""The Markdown pages are correct: generated references are up to date, links are valid, commands exist.
-Commands that need no other machine are run.
-"""
+"""The Markdown pages are correct: generated references are up to date, links are valid, and commands work."""
 
 import json
 import os
@@ -23,7 +21,7 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PYTHON = Path(sys.executable)
 
-# Commands from the Markdown pages, run in this order in one folder.
+# Commands from the Markdown pages, which run in this order in one folder.
 RUN = (
     "tuilab --version",
     "tuilab --help",
@@ -48,8 +46,8 @@ RUN = (
     "tuilab hosts",
 )
 FINE = {"check": (0, 1), "run": (0, 2, 4)}
-"""Valid exit codes besides 0, by command: 1 for a document with findings, 2 for an unknown GPU, 4 for a claim
-that was not confirmed.
+"""Valid exit codes besides 0: 1 for a document with findings, 2 for an unknown GPU, 4 for an unconfirmed
+claim.
 """
 
 # commands that other tests run, each with its test
@@ -104,7 +102,7 @@ ELSEWHERE = {
 }
 
 
-# commands that the prose names without their arguments
+# commands that the text names without their arguments
 NAMED = {
     "tuilab check", "tuilab check --explain", "tuilab check --explain CODE", "tuilab check --rules", "tuilab export",
     "tuilab run FILE.py:FUNCTION", "tuilab history import", "tuilab history save",
@@ -151,7 +149,7 @@ def test_the_references_match_the_program() -> None:
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Yield every `tuilab …` in a shell block or back quotes, with its page."""
+    """Yield every `tuilab …` command in a shell block or in back quotes, with its page."""
     for paper in PAPERS:
         if paper.name == "CHANGELOG.md":
             continue
@@ -165,9 +163,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("paper", "line"), sorted(set(commands())))
 def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
-    """Checks the subcommand and every option, but not the arguments, because many arguments are the user's
-    own.
-    """
+    """Checks the subcommand and every option, but not the arguments, which often are the user's own."""
     from tuilab.cli.main import cli
 
     words = shlex.split(line)[1:]
@@ -185,7 +181,9 @@ def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.name)
 def test_every_path_in_the_papers_exists(paper: Path) -> None:
-    """Checks paths in back quotes. A path with a word in capitals stands for a path of the user."""
+    """Checks the paths in back quotes, except those with a word in capitals, which stand for the user's
+    own.
+    """
     if paper.name == "CHANGELOG.md":
         return  # the changelog may also name paths that no longer exist
     for text in re.findall(
@@ -216,7 +214,7 @@ def test_every_command_is_run_by_a_test() -> None:
 
 
 def called(line: str, folder: Path) -> calling.Done:
-    """Run the line as a shell would, but in this process if it needs neither a worker nor the shell."""
+    """Run the line as a shell would, in this process unless the line needs a worker or a shell."""
     words = shlex.split(line)[1:]
     if (words[0] != "run" or "help" in words) and words != ["--version"]:
         return calling.here(*words)
@@ -231,7 +229,7 @@ def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     monkeypatch.setenv("TUILAB_DATA", knowing(tmp_path / "data"))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # import puts its presets there
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # `import` writes its presets there
     (tmp_path / "article.md").write_text(ARTICLE)
     notebook = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "notebook.ipynb").write_text(json.dumps(notebook))
@@ -246,7 +244,6 @@ def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_workload_taught_in_the_papers_works(tmp_path: Path) -> None:
-    """The workload shown in own-workload.md declares itself, and states its memory."""
     text = (ROOT / "docs" / "own-workload.md").read_text(encoding="utf-8")
     (source,) = [body for kind, body in FENCE.findall(text) if kind == "python" and "WORKLOAD =" in body]
     space: dict[str, object] = {"__name__": "taught"}

@@ -1,4 +1,6 @@
-"""Runs of every kind, drawn from a seed: arms, sweeps, hosts, processes, failures, phases, placements, roofs."""
+"""Runs of every kind, drawn at random: arms, sweeps, hosts, processes, failures, phases, placements,
+roofs.
+"""
 
 import math
 import random
@@ -39,7 +41,7 @@ _REASONS = ("it has no GPU kernel for int32", "the code asks for it", "no GPU is
 
 
 class Heard(RunState):
-    """A run's state that remembers the events."""
+    """A run's state that also keeps the events."""
 
     def apply(self, event: e.Event) -> bool:
         vars(self).setdefault("heard", []).append(event)
@@ -51,7 +53,7 @@ def drawn_events(seed: int) -> list[e.Event]:
 
 
 def drawn(seed: int) -> RunState:
-    """Return a run with figures of its own; the same seed gives the same run."""
+    """Return a random run; the same seed gives the same run."""
     draw = random.Random(seed)
     gpu = draw.choice((_GPU, _GPU, _EMULATED, None))
     hosts = ("", "far") if draw.random() < 0.2 else ("",)
@@ -180,7 +182,7 @@ def _again(state: RunState, process: int) -> e.RunStarted:
 
 
 def _known(draw: random.Random, state: RunState, arm: Arm, point: e.Point) -> None:
-    """Add what a worker knows of a call: its phases, its ops with their places, and its work."""
+    """Add what a worker knows about a call: its phases, the placement of its ops, and its work."""
     cell = state.arms[arm.id].cells.get(point.index)
     if cell is None or not cell.samples:
         return
@@ -284,7 +286,7 @@ def _model(draw: random.Random, state: RunState) -> None:
 
 
 def claims(state: RunState) -> list[Claim]:
-    """Return claims of every kind about a run, of which some hold and others do not."""
+    """Return claims of every kind about a run, some true and some false."""
     cpu, gpu, eager, graph = (
         ArmPattern(device="CPU"),
         ArmPattern(device="GPU"),

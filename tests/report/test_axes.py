@@ -1,4 +1,4 @@
-"""Axes grow without jumping. Their ticks are round numbers, and the labels fit."""
+"""Axes grow without jumping, their ticks are round numbers, and their labels fit."""
 
 import math
 import random
@@ -113,7 +113,7 @@ def test_a_position_beyond_the_axis_is_outside():
 
 
 def test_the_axes_of_drawn_ranges(snapshot):
-    """`--snapshot-update` renews the stored ones after a review."""
+    """`--snapshot-update` updates the stored axes; review them."""
     out = []
     for seed in range(120):
         draw = random.Random(seed)

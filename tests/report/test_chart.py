@@ -1,4 +1,4 @@
-"""Long series keep their extremes when they are downsampled."""
+"""Long series keep their extremes when they are thinned."""
 
 from array import array
 

@@ -1,4 +1,4 @@
-"""An exported run has the same content in every format, and no format can harm its reader."""
+"""Every format of a report has the same content, and no content can harm the reader."""
 
 import csv
 import io

@@ -22,7 +22,7 @@ def complete(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def check_rules(text: bytes) -> list[dict[str, Any]]:
-    """Assert the rules on which viewers rely; return the events."""
+    """Assert the rules that viewers rely on, and return the events."""
     told = json.loads(text)
     assert told["displayTimeUnit"] in ("ms", "ns")
     events: list[dict[str, Any]] = told["traceEvents"]

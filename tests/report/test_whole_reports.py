@@ -1,6 +1,6 @@
-"""Whole reports, compared with the stored ones in every word and digit.
+"""Whole reports equal the stored ones in every word and digit.
 
-`--snapshot-update` renews the stored ones after a review.
+`--snapshot-update` updates the stored reports; review them.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ def test_of_a_drawn_run(seed, snapshot):
 
 
 def test_the_answers_of_many_drawn_runs(snapshot):
-    """Every second run is still going on. The digests are those of the whole report and of the JSON."""
+    """Every second run is unfinished. The digests are of the whole report and of the JSON."""
     out = []
     for seed in range(36, 300):
         events = drawn_events(seed)
@@ -67,8 +67,9 @@ def with_claims(state: RunState) -> tuple[RunState, Sequence[Claim]]:
 
 
 def told(state: RunState, claims: Sequence[Claim]) -> str:
-    """Return the report in full and in brief, and the digests of the JSON's fields and of the documents, which
-    would be a hundred times as long.
+    """Return the full and the brief report, and digests of the JSON's fields and of the documents.
+
+    The JSON and the documents themselves would be a hundred times as long.
     """
     result = summarise(state, claims)
     brief = "\n".join(line for _, line in lines(result, details=False, most=80))
@@ -80,7 +81,7 @@ def told(state: RunState, claims: Sequence[Claim]) -> str:
 
 
 def rounded(result: RunResult) -> dict[str, object]:
-    """Return the JSON's fields, whose last digits may differ between processors."""
+    """Return the JSON's fields, rounded because their last digits may differ between processors."""
     return json.loads(msgspec.json.encode(result), parse_float=lambda digits: f"{float(digits):.9g}")
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic for axes: limits, positions, ticks and labels."""
+"""Limits, positions, ticks and labels of plot axes."""
 
 import math
 from bisect import bisect_left
@@ -12,20 +12,20 @@ Kind = Literal["plain", "count", "binary", "time", "rate"]
 Limits = tuple[float, float]
 
 ROUND = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-"""An axis may end at one of these factors times a power of ten."""
+"""The ends of an axis are one of these factors times a power of ten."""
 _GROWING = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 _LOG = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-# Ticks of a log axis, from coarse to fine: every n-th decade, then several per decade.
+# The factors of ticks within a power of ten on a log axis, from coarse to fine.
 _DECADES = (6, 3, 2, 1)
 _WITHIN = ((1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0))
 
 
 @dataclass(frozen=True)
 class PlotAxis:
-    """An axis: its name, the kind of its numbers, and its start if that is fixed.
+    """An axis: its label, the kind of its numbers, and its lower end if that is fixed.
 
-    kind: `time` in seconds, `count` (with thousands separators), `binary` (powers of two: 64k), `rate` (with
-    a prefix: 10 G) or `plain`.
+    kind: `time` in seconds, `count` (with thousands separators), `binary` (powers of two: 64k), `rate`
+    (with a prefix: 10 G) or `plain`.
     """
 
     label: str = ""
@@ -34,7 +34,7 @@ class PlotAxis:
     low: float | None = None
 
     def read_out(self, value: float) -> str:
-        """Format a value with its name: `samples 16,384`, `time per call 478 µs`."""
+        """Return the label and a value: `samples 16,384`, `time per call 478 µs`."""
         if self.kind == "time":
             return f"{self.label} {seconds(value)}"
         return f"{self.label} {value:{',.0f' if self.kind in ('binary', 'count') else ',.6g'}}"
@@ -42,7 +42,7 @@ class PlotAxis:
 
 @dataclass(frozen=True)
 class Ticks:
-    """Tick positions with labels, and the unit if all labels share one."""
+    """The ticks of an axis with their labels, and the unit if all labels have the same one."""
 
     values: tuple[float, ...]
     labels: tuple[str, ...]
@@ -50,8 +50,9 @@ class Ticks:
 
 
 def limits(axis: PlotAxis, values: Sequence[float], before: Limits | None = None) -> Limits:
-    """Return the limits of an axis: round numbers around `values`. `before`: the current limits, which the
-    result may only widen.
+    """Return round numbers around `values` as the limits of an axis.
+
+    before: the current limits, which the new ones include.
     """
     finite = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
     low, high = (min(finite), max(finite)) if finite else ((1.0, 10.0) if axis.log else (0.0, 1.0))
@@ -70,7 +71,7 @@ def limits(axis: PlotAxis, values: Sequence[float], before: Limits | None = None
 
 def _log_limits(low: float, high: float, binary: bool) -> Limits:
     if binary:
-        # On an axis of sizes, the first and last size are the limits.
+        # On an axis of sizes, the first and the last size are the limits.
         return low, max(high, 2 * low)
     if high < low * 1.05:
         middle = math.sqrt(low * high)
@@ -90,7 +91,7 @@ def _linear_limits(low: float, high: float, ends: Sequence[float]) -> Limits:
 
 
 def round_up(value: float, ends: Sequence[float] = ROUND) -> float:
-    """Return the smallest of `ends` times a power of ten that is at least `value` (> 0)."""
+    """Return the smallest product of one of `ends` and a power of ten that is at least `value` (> 0)."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
@@ -98,13 +99,13 @@ def round_up(value: float, ends: Sequence[float] = ROUND) -> float:
 
 
 def round_down(value: float, ends: Sequence[float] = ROUND) -> float:
-    """Return the largest of `ends` times a power of ten that is at most `value` (> 0)."""
+    """Return the largest product of one of `ends` and a power of ten that is at most `value` (> 0)."""
     power = 10.0 ** math.floor(math.log10(value))
     return next((end * power for end in reversed(ends) if end * power <= value * (1 + 1e-12)), power)
 
 
 def place(value: float, ends: Limits, log: bool) -> float:
-    """Return the position of `value` between the limits, from 0 to 1; below 0 or above 1 if `value` is
+    """Return the position of `value` between the limits: 0 at the first, 1 at the second, beyond these if
     outside.
     """
     low, high = ends
@@ -120,14 +121,16 @@ def unplace(where: float, ends: Limits, log: bool) -> float:
 
 
 def nearest(values: Sequence[float], value: float) -> int:
-    """Return the index of the nearest value in an ascending sequence."""
+    """Return the index of the closest of ascending values."""
     at = bisect_left(values, value)
     near = [i for i in (at - 1, at) if 0 <= i < len(values)]
     return min(near, key=lambda i: abs(values[i] - value))
 
 
 def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
-    """Return at most `most` ticks between the limits, at least two if they fit; whole numbers for counts."""
+    """Return at most `most` ticks between the limits, and at least two if they fit; only integers for
+    counts.
+    """
     most = max(2, most)
     if not axis.log:
         values = linear(*ends, most)
@@ -151,7 +154,7 @@ def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
 
 
 def linear(low: float, high: float, most: int) -> list[float]:
-    """Return about `most` ticks: the multiples of 1, 2 or 5 times a power of ten."""
+    """Return about `most` ticks at multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / max(1, most)))
     values: list[float] = []
     for factor in (1, 2, 5, 10, 20, 50):
@@ -159,14 +162,14 @@ def linear(low: float, high: float, most: int) -> list[float]:
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         values = [k * step for k in range(first, last + 1)]
         if len(values) <= most:
-            # A single tick shows no scale: use the first and last of the finer ticks.
+            # A single tick shows no scale, so use the first and the last of the finer ticks.
             return values if len(values) > 1 or len(finer) < 2 else [finer[0], finer[-1]]
     return [low, high]
 
 
 def logarithmic(low: float, high: float, most: int) -> list[float]:
-    """Return up to `most` round values on a log axis: every n-th decade, every decade, or several values per
-    decade.
+    """Return at most `most` ticks of a log axis: every n-th power of ten, every power, or several between
+    powers.
     """
     powers = range(math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9) + 1)
     grids = [[10.0**power for power in powers if power % every == 0] for every in _DECADES]
@@ -177,7 +180,7 @@ def logarithmic(low: float, high: float, most: int) -> list[float]:
 
 
 def powers_of_two(low: float, high: float, most: int) -> list[float]:
-    """Return powers of two, at most `most`: every power, or every second, third and so on."""
+    """Return at most `most` powers of two, at equal distances."""
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     if last - first < 1:
         return linear(low, high, most)
@@ -188,7 +191,7 @@ def powers_of_two(low: float, high: float, most: int) -> list[float]:
 def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
     """Return a row of `width` characters with each label at its position, starting at `first`.
 
-    Labels that do not fit are left out.
+    A label that would overlap another or the row's end is left out.
     """
     row, free = [" "] * width, first
     for start, label in labels:
@@ -200,7 +203,7 @@ def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
 
 
 def _times(values: Sequence[float], log: bool) -> tuple[list[str], str]:
-    """Return labels for times, and the unit for the axis if they share one."""
+    """Return labels for times, and their unit if all have the same."""
     above = [v for v in values if v > 0] or [1.0]
     if len({time_unit(v) for v in above}) > 1 and max(values) / min(above) >= 100:
         each = [(v, *time_unit(v)) for v in values]
@@ -210,14 +213,14 @@ def _times(values: Sequence[float], log: bool) -> tuple[list[str], str]:
 
 
 def _prefixed_labels(value: float) -> str:
-    """Return a label with a metric prefix, such as `100 G`."""
     number, space, prefix = prefixed(value).partition(" ")
     return _trim(number) + space + prefix
 
 
 def _plain(values: Sequence[float], log: bool) -> list[str]:
-    """Return labels with just enough decimals to tell the ticks apart. On a log axis, each label has its own
-    number of decimals; otherwise, all have the same.
+    """Return labels with just enough decimals to distinguish the ticks.
+
+    All labels have the same number of decimals, except on a log axis.
     """
     decimals = [_decimals(value) for value in values]
     most = max(decimals, default=0)

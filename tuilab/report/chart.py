@@ -1,4 +1,4 @@
-"""Converts a run to series over two axes, for the screen's plots and the reports' figures."""
+"""Converts a run to series over two axes, for the plots on the screen and in reports."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,53 +15,50 @@ Points = tuple[Sequence[float], Sequence[float]]
 Style = Literal["trace", "curve", "line", "dashes"]
 
 LOG_FROM = 3.0
-"""Ratio of the slowest to the fastest arm above which the axis is logarithmic, so that fast arms stay
-distinguishable.
+"""The time axis is logarithmic if the slowest arm takes more than this many times as long as the fastest
+one.
 """
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
 ROUND, BLOCK = "round: every arm timed once, in turn", "block: a few calls timed together"
-"""The units on the x axis, with their definitions."""
+"""The labels of the x axis, which explain its unit."""
 PLAIN = PlotAxis()
 
 
 @dataclass(frozen=True)
 class Series:
-    """A curve or a cloud of points. x and y may grow between paints; the plot only reads them."""
+    """A curve or a cloud of points. x and y may grow while the run continues."""
 
     key: str
     label: str
-    """The label in the legend; "" leaves the series out of the legend. If there are no points, the legend
-    shows the label, and the note as the reason.
+    """The label in the legend; "" leaves the series out of the legend. Without points, the legend also
+    shows `note`.
     """
     x: Sequence[float] = ()
     y: Sequence[float] = ()
     style: Style = "trace"
-    """`trace`: samples in order.
-
-    `curve`: points with markers, joined by a line. `line`: a line without markers. `dashes`: a bound, drawn
-    so that it cannot be mistaken for a measurement.
+    """`trace`: samples in order. `curve`: points with markers, joined by a line. `line`: a line without
+    markers. `dashes`: a bound, drawn so that it does not look like a measurement.
     """
     arm: str = ""
-    """Id of the arm that determines color and marker; "" for other series, such as a roof."""
+    """Id of the arm that sets color and marker; "" for a series without an arm, such as a roof."""
     ghost: bool = False
-    """Whether the series is faint: it cannot be selected and never moves the axes."""
+    """True for a faint series, which cannot be selected and does not affect the axes."""
     low: Sequence[float] = ()
     high: Sequence[float] = ()
-    """Upper ends of the points' intervals."""
     hollow: frozenset[int] = frozenset()
-    """Indices of unfinished points."""
+    """Indices of unfinished points, which are drawn hollow."""
     median: float | None = None
     band: Limits | None = None
-    """The interval of the median."""
+    """The interval of `median`."""
     note: str = ""
     tell: Callable[[int], str] | None = None
-    """A function that returns more text about the point with that index."""
+    """Returns more text about the point with that index."""
 
 
 @dataclass(frozen=True)
 class Vertical:
-    """A vertical line, such as the crossover, with its interval."""
+    """A vertical line with the interval of its position, such as a crossover."""
 
     at: float
     band: Limits | None = None
@@ -70,7 +67,7 @@ class Vertical:
 
 @dataclass(frozen=True)
 class Chart:
-    """A complete plot. Its axes only grow while `key` is unchanged."""
+    """A complete plot. As long as `key` is the same, its axes only grow."""
 
     key: str = ""
     series: Sequence[Series] = ()
@@ -88,12 +85,11 @@ def live_chart(
     ghosts: Sequence[RunState] = (),
     point: int = 0,
 ) -> Chart:
-    """Return each arm's samples at one point, in order, drawn over the samples of earlier runs.
+    """Return each arm's samples at one point, drawn over the samples of earlier runs.
 
-    figures: the arms' results by id, for medians and bands. shown: returns whether to draw an arm. Before the
-    first round, warm-up blocks are shown; they are not counted and disappear with the first rounds. Each
-    arm's warm-up starts at the left, because arms warm up one after another. The chart also shows how many
-    arms have no data.
+    Before the first round, the chart shows warm-up blocks, which no figure includes. Each arm's warm-up
+    starts at the left, because arms warm up one after another. figures: the arms' results by id, for
+    medians and bands. shown: returns whether to draw an arm.
     """
     cells = [arm.cells[point] for arm in state.arms.values() if point in arm.cells]
     warming = state.running and bool(cells) and not any(cell.samples for cell in cells)
@@ -135,15 +131,12 @@ def live_chart(
 
 
 def _is_in_legend(state: RunState, arm: str, known: ArmState) -> bool:
-    """Return True if the legend lists an arm that has no samples during the run, because it is starting or
-    cannot run.
-    """
+    """Return True if the legend lists an arm without samples, because the arm is starting or cannot run."""
     beginning = state.progress.arm if state.progress else ""
     return arm == beginning or known.status in ("failed", "unavailable")
 
 
 def _sample_series(arm: str, known: ArmState, cell: ArmSamples, result: ArmResult | None) -> Series:
-    """Return the samples of an arm, with median and band if there is a result."""
     median, band = (result.median_s, result.ci95_s) if result else (None, None)
     note = _missing(known, cell)
     if result is not None and median is not None:
@@ -155,12 +148,12 @@ def _sample_series(arm: str, known: ArmState, cell: ArmSamples, result: ArmResul
 
 
 def _missing(known: ArmState, cell: ArmSamples) -> str:
-    """Return why an arm has no samples; "" if it has samples or will still be measured."""
+    """Return the status of an arm without samples; "" if the arm has samples or may still get some."""
     return str(known.status) if not cell.samples and known.status not in (None, "ok") else ""
 
 
 def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index: int) -> str:
-    """Return `round 12: 343 µs, 2.1% above the median`, plus the arm's caveats."""
+    """Return `round 12: 343 µs, 2.1% above the median`, and the arm's caveats."""
     value = cell.samples[index]
     text = f"round {cell.rounds[index]}: {seconds(value)}"
     if median:
@@ -171,9 +164,9 @@ def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index:
 
 
 class Thinned:
-    """A growing series, divided into buckets of equal size, at most two per column.
+    """A growing series, divided into buckets of the same size, at most two per column.
 
-    A full bucket is computed only once, so that a million points take no more time than a thousand. When the
+    A full bucket is computed only once, so a million points take no more time than a thousand. If the
     bucket size doubles, all buckets are computed again.
     """
 
@@ -183,12 +176,12 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return True if x and y belong to the thinned series. They may have grown."""
+        """Return True if x and y are the series that was thinned, perhaps with more points."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:
-        """Return the points, thinned to fit `columns` columns: the extremes of each bucket in order, and the
-        medians.
+        """Return the extremes of each bucket, in order, and the medians of the buckets, to fit `columns`
+        columns.
 
         A short series is returned unchanged.
         """
@@ -212,7 +205,6 @@ class Thinned:
         )
 
     def _bucket(self, start: int, stop: int) -> tuple[list[int], float]:
-        """Return the indices of a bucket's extremes, and its median."""
         part = self.y[start:stop]
         ordered = sorted(part)
         ends = {start + part.index(ordered[0]), start + part.index(ordered[-1])}

@@ -1,4 +1,4 @@
-"""The samples of a run as CSV: one row per block, numbers at full precision."""
+"""The samples of a run as CSV: one row per block, with numbers at full precision."""
 
 import csv
 import io
@@ -18,9 +18,7 @@ def samples(state: RunState) -> str:
 
 
 def rows(state: RunState) -> Iterator[str]:
-    """Yield CSV rows in chunks: run, arm, the arm's work, parameters of the point, round, calls, seconds per
-    call.
-    """
+    """Yield the rows in chunks: run, arm, work, the point's parameters, round, calls, seconds per call."""
     axes = sorted({name for point in state.points for name in point.values})
     values = {point.index: point.values for point in state.points}
     what = ["device", "mode", "input", "dtype", "variant"]
@@ -50,5 +48,5 @@ def _line(values: Sequence[object]) -> str:
 
 
 def safe(value: object) -> object:
-    """Prefix text with a quote if a spreadsheet would evaluate it as a formula."""
+    """Prefix text with a quote if a spreadsheet would take the text for a formula."""
     return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -5,13 +5,13 @@ import textwrap
 from tuilab.model.doctor import DoctorReport, Probe
 
 LABEL = 8
-"""Width of the labels in characters."""
+"""Width of the column of labels, in characters."""
 
 
 def doctor_text(report: DoctorReport, width: int) -> str:
-    """Return the report: answer, cause and fix first, followed by an aligned table of the probes.
+    """Return the answer, its cause and the fix, then an aligned table of the probes.
 
-    Commands are never wrapped, so that they can be copied.
+    Commands are not wrapped, so that users can copy them.
     """
     width = max(width, 50)
     out = [_row("GPU", "visible to TensorFlow" if report.gpu_visible else "not visible to TensorFlow", width)]

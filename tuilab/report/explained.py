@@ -1,4 +1,4 @@
-"""Explanations of op placement as plain text."""
+"""Formats explanations of op placement as plain text."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ MOST, WIDEST = 25, 40
 
 
 def op_text(answer: OpExplanation, most: int = 0) -> str:
-    """Describe one op: verdict, reason, evidence, kernels. most: maximum columns, 0 for no limit."""
+    """Describe one op: verdict, reason, evidence and kernels. most: maximum columns, 0 for no limit."""
     return "\n".join(wrapped(_op(answer), most))
 
 
@@ -31,7 +31,7 @@ def _op(answer: OpExplanation) -> Iterator[str]:
 
 
 def scenario_text(answer: ScenarioExplanation, most: int = 0) -> str:
-    """Describe a scenario: answer, observations, forecast. most: maximum columns, 0 for no limit."""
+    """Describe a scenario: answer, observations and forecast. most: maximum columns, 0 for no limit."""
     return "\n".join(wrapped(_scenario(answer, most), most))
 
 
@@ -50,7 +50,7 @@ def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
 
 
 def _refused(answer: OpExplanation | ScenarioExplanation) -> str:
-    """Return TensorFlow's error. Add a note if its only cause is that this machine has no GPU."""
+    """Return TensorFlow's error, with a note if the error only means that this machine has no GPU."""
     here = (
         "" if answer.gpu_visible or "available devices" not in answer.forced else "without a GPU, as here: "
     )
@@ -94,7 +94,7 @@ def _row(node: Node) -> tuple[str, ...]:
 
 
 def _short(name: str) -> str:
-    """Return the end of a long name, because long names usually differ at their ends."""
+    """Return the end of a long name, where similar names usually differ."""
     return name if len(name) <= WIDEST else "…" + name[1 - WIDEST :]
 
 

@@ -1,4 +1,4 @@
-"""Formats the claims of a document with verdicts, machine and date as text, Markdown or HTML."""
+"""Formats the claims of a document, with verdicts, machine and date, as text, Markdown or HTML."""
 
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -15,40 +15,37 @@ from tuilab.report.rows import doubtful_line
 from tuilab.report.web_page import web_page, wide
 
 WAITING = "·"
-"""Mark for a claim that has not been measured yet."""
+"""The mark of a claim without a verdict."""
 
 
 class Statement(msgspec.Struct, kw_only=True):
-    """A claim in the document, with its verdict."""
+    """A claim of the document, with its verdict."""
 
     preset: str
-    """Name of the preset that measures it."""
+    """Name of the preset that tests the claim."""
     text: str
-    """The claim, in the lab's words or as quoted from the document."""
+    """The claim in the lab's words, or as quoted from the document."""
     line: int = 0
     """Line in the document, from 1; 0 if unknown."""
     verdict: VerdictWord | None = None
-    """The verdict; null until the claim is measured."""
     evidence: str = ""
-    """The evidence, in one sentence with numbers."""
     run: str = ""
-    """Id of the run that measured the claim; "" before that."""
+    """Id of the run that decided the claim; "" before that."""
     emulated: bool = False
-    """Whether the verdict is based on an emulated GPU."""
 
     @property
     def words(self) -> str:
-        """The verdict as text; "" before the measurement."""
+        """The verdict in words; "" before the measurement."""
         return verdict_words(self.verdict, self.emulated) if self.verdict else ""
 
     @property
     def mark(self) -> str:
-        """The verdict as a mark: `✓`, `✗`, `≈`, `?`, `⊘`; `·` before the measurement."""
+        """The verdict's mark; `·` before the measurement."""
         return VERDICTS[self.verdict].mark if self.verdict else WAITING
 
 
 class FactCheck(msgspec.Struct, kw_only=True):
-    """A document with its statements in order, and the machine and date of their measurement."""
+    """A document with its statements in order, and the machine and time of the measurement."""
 
     title: str
     statements: list[Statement]
@@ -57,15 +54,14 @@ class FactCheck(msgspec.Struct, kw_only=True):
     """Date and time in UTC, ISO 8601; "" before the first measurement."""
     budget: BudgetName = "quick"
     going: str = ""
-    """The preset that is being measured; "" if there is none."""
+    """The preset that is being measured; "" if none is."""
 
     @property
     def left(self) -> int:
-        """Number of statements without a verdict."""
         return sum(statement.verdict is None for statement in self.statements)
 
     def summary(self) -> str:
-        """Return a summary such as `3 of 6 measured: 1 confirmed, 2 refuted; 1 untestable here`."""
+        """Return text such as `3 of 6 measured: 1 confirmed, 2 refuted; 1 untestable here`."""
         words = [s.verdict for s in self.statements if s.verdict]
         untestable = words.count("untestable")
         counts = [f"{words.count(w)} {w}" for w in VERDICTS if w in words and w != "untestable"]
@@ -75,10 +71,11 @@ class FactCheck(msgspec.Struct, kw_only=True):
 
 
 def with_doubts(verdict: Verdict, result: RunResult, claims: Iterable[Claim]) -> str:
-    """Return the evidence with the run's doubts, such as a busy host, which a shared page must not omit.
+    """Return the verdict's evidence with the run's doubts, such as a busy host, because a shared page must
+    show them.
 
-    No time decides an untestable claim or one about a kernel, so these have no doubts. claims: those of the
-    preset.
+    Claims that are untestable, or about a kernel, have no doubts, because no measured time decides them.
+    claims: the preset's claims.
     """
     timed = any(claim.about_times for claim in claims if claim.text == verdict.text)
     doubts = doubtful_line(result) if timed and verdict.verdict != "untestable" else ""
@@ -87,7 +84,8 @@ def with_doubts(verdict: Verdict, result: RunResult, claims: Iterable[Claim]) ->
 
 def stamp(check: FactCheck) -> str:
     """Return `Measured on h (AMD EPYC, no GPU visible) with TensorFlow 2.21.0 on 2026-11-22; budget
-    quick.`"""
+    quick.`
+    """
     machine = check.machine
     if machine is None:
         return "Not measured yet."
@@ -110,7 +108,7 @@ def _lines(check: FactCheck) -> Iterator[str]:
 
 
 def markdown(check: FactCheck) -> str:
-    """Format the page as Markdown, to publish with the document."""
+    """Return the page as Markdown, to publish with the document."""
     rows = ["| | claim | line | verdict | evidence |", "|---|---|---|---|---|"]
     for s in check.statements:
         cells = [s.mark, plain(s.text), str(s.line or ""), s.verdict or "not measured", plain(s.evidence)]
@@ -132,4 +130,4 @@ def html(check: FactCheck) -> str:
 
 
 WRITERS = {".html": html, ".htm": html, ".md": markdown, ".txt": text}
-"""Functions that write the page, by file suffix."""
+"""The functions that format the page, by file suffix."""

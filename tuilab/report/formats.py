@@ -38,4 +38,4 @@ FORMATS: dict[str, tuple[str, Writer]] = {
     "csv": (".csv", _csv),
     "json": (".json", _json),
 }
-"""Format name → file suffix and formatting function."""
+"""File suffix and formatting function of each format."""

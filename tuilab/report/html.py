@@ -70,8 +70,8 @@ def _placement(result: RunResult) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
     """Return an HTML table.
 
-    If `numeric` is set, all columns except the first and last are aligned as numbers. A cell with a sentence
-    wraps as text. A reason that replaces a row's figures spans their columns.
+    numeric: align all columns except the first and last as numbers. A sentence in a cell is wrapped. A
+    reason in place of a row's figures spans their columns.
     """
 
     def line(tag: str, row: Sequence[str]) -> str:

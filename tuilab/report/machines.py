@@ -1,4 +1,4 @@
-"""Formats a comparison of machines, preset by preset, as plain text."""
+"""Formats a comparison of machines as plain text, preset by preset."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,10 @@ HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow",
 
 
 def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
-    """Return each preset's machines and their disagreements. For each machine, show the day of its latest run
-    and what disturbed that run. `!` marks different software versions.
+    """Return each preset's machines, and what the machines disagree about.
 
-    most: maximum columns, 0 for no limit.
+    A machine's row ends with the day of its latest run and what disturbed that run. `!` marks different
+    software versions. most: maximum columns, 0 for no limit.
     """
     parts = []
     for preset in presets:
@@ -31,13 +31,13 @@ def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
 
 
 def heading(preset: PresetRows) -> str:
-    """Return a heading such as `stft-small, samples 4096: 3 machines`."""
+    """Return `stft-small, samples 4096: 3 machines`."""
     named = "".join(f", {name} {value}" for name, value in preset.differing.items())
     return f"{preset.preset}{named}: {plural(len(preset.rows), 'machine')}"
 
 
 def cells(row: Row) -> list[str]:
-    """Return the row of one machine: medians, fastest arm, crossover, verdict marks."""
+    """Return the row of one machine: medians, fastest arm, crossover, and the marks of verdicts."""
     s = row.summary
     return [
         s.machine,
@@ -57,8 +57,8 @@ def fastest(summary: MachineSummary) -> str:
 
 
 def median(best: Best | None) -> str:
-    """Format a median, such as `483 µs`, with as many digits as the interval justifies; a dash if there is no
-    median.
+    """Return a median such as `483 µs`, with as many digits as its interval supports; a dash if there is
+    none.
     """
     if best is None:
         return "–"
@@ -67,7 +67,7 @@ def median(best: Best | None) -> str:
 
 
 def crossover(crossed: Crossed | None) -> str:
-    """Return the crossover's size, or a word that says why there is none; a dash without a sweep."""
+    """Return the crossover's size, or why there is none; a dash if there was no sweep."""
     if crossed is None:
         return "–"
     return size(crossed.at) if crossed.at is not None else crossed.status

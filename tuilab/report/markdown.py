@@ -1,4 +1,4 @@
-"""A run's result as Markdown."""
+"""Formats a run's result as Markdown."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -21,8 +21,8 @@ _BREAK = re.compile(r"[\r\n]+")
 
 
 def escape(text: str) -> str:
-    """Escape text for Markdown and put it on one line, because text after a line break could become a heading
-    or a table row.
+    """Escape text for Markdown and join its lines, because text after a line break could become a heading
+    or a row.
     """
     return _SPECIAL.sub(r"\\\g<0>", _BREAK.sub(" ", text))
 

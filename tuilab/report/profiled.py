@@ -1,4 +1,4 @@
-"""A profile as plain text."""
+"""Formats a profile as plain text."""
 
 from collections.abc import Iterator
 
@@ -14,9 +14,9 @@ TOP = 15
 
 
 def profile_text(profile: Profile, label: str, most: int = 0) -> str:
-    """Return the diagnosis, the phases, the devices, and the longest ops.
+    """Return the diagnosis, the phases, the devices and the longest ops.
 
-    label: the arm's displayed name. most: maximum columns, 0 for no limit.
+    label: the arm's label. most: maximum columns, 0 for no limit.
     """
     return "\n".join(wrapped(_lines(profile, label, most), most))
 

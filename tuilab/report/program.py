@@ -1,4 +1,4 @@
-"""Formats the page of a watched program as text, with the verdict first."""
+"""Formats the page of a watched program as text, verdict first."""
 
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -34,8 +34,9 @@ KINDS = {
 }
 MOST_ROWS = 12
 LONGEST_OP = 40
-"""Maximum characters of an op's name. A GPU kernel that belongs to no op has a longer name, which would widen
-the table."""
+"""Maximum characters of an op's name: the name of a GPU kernel without an op would make the table too
+wide.
+"""
 
 
 def page_text(page: Page) -> str:
@@ -43,7 +44,6 @@ def page_text(page: Page) -> str:
 
 
 def headline(page: Page) -> str:
-    """Return the verdict in one sentence."""
     if not page.processes:
         return "TensorFlow was not detected"
     if not page.steps.kind and page.exit_code:
@@ -57,14 +57,16 @@ def headline(page: Page) -> str:
 
 
 def short_command(page: Page) -> str:
-    """Return the command without the folders of interpreter and script: `python train.py --epochs 3`."""
+    """Return the command without the folders of the interpreter and the script: `python train.py --epochs
+    3`.
+    """
     first, second, *rest = [*page.command, "", ""][: max(2, len(page.command))]
     words = [PurePath(first).name, PurePath(second).name if second.endswith(".py") else second, *rest]
     return " ".join(filter(None, words))
 
 
 def place(file: str, line: int, folder: str = "") -> str:
-    """Return the file and line, such as `train.py:12`."""
+    """Return `train.py:12`."""
     return f"{PurePath(file).name}:{line}" if file and line else ""
 
 
@@ -139,7 +141,7 @@ def step_time(steps: StepTimes) -> str:
 
 
 def step_kind(steps: StepTimes) -> str:
-    """Return the kind of step, such as `train_step, a tf.function`."""
+    """Return what a step is, such as `train_step, a tf.function`."""
     return ", ".join(filter(None, [steps.name, KINDS[steps.kind]]))
 
 
@@ -153,7 +155,7 @@ def watching_cost(cost: Cost) -> str:
 
 
 def programs_text(together: Together) -> str:
-    """Format several programs: the slowest one, a row per process, and all pages."""
+    """Describe several programs: the slowest one, then a row per process, then all pages."""
     pages = together.programs
     if len(pages) == 1:
         return page_text(pages[0])
@@ -166,16 +168,14 @@ def programs_text(together: Together) -> str:
 
 
 def programs_json(together: Together) -> str:
-    """Return the JSON object of `tuilab watch --json` for several hosts; for one host, the object of its
-    page.
-    """
+    """Return the JSON object of `tuilab watch --json`, which for one host is the object of its page."""
     if len(together.programs) == 1:
         return page_json(together.programs[0])
     return msgspec.json.format(msgspec.json.encode(together), indent=2).decode() + "\n"
 
 
 def figures(load: Load) -> list[str]:
-    """Describe a device's activity: its utilization, peak memory and clock."""
+    """Return a device's average use, peak memory and clock."""
     out = []
     if load.use is not None:
         processors = f"{significant(load.use, 2)} processors"
@@ -189,7 +189,7 @@ def figures(load: Load) -> list[str]:
 
 
 def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
-    """Yield a line per process with its place, its step, and the largest part of the step."""
+    """Yield a line per process: where it runs, the time of its step, and the largest part of its step."""
     for row in rows:
         took = row.steps.median_s
         shown = f"{seconds(took, took / 50)} a step, {row.steps.n:,} seen" if took else "no step"
@@ -198,15 +198,14 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 
 CLEARLY = 1.05
-"""Ratio of two gains above which a sentence names both gains."""
+"""Ratio of a program's or step's two speedups above which a sentence names both."""
 
 
 def gained(finding: Bottleneck) -> str:
     """Return `saves about 3.20 s and speeds up the program by at most 1.1×, the step by at most 21.5×`.
 
-    If the program's maximum speedup is larger than the saved seconds alone would give, the text names both.
-    If the input may set the pace, the text names only maxima: `speeds up the program by up to 1.6×, if the
-    input keeps up`.
+    If the maximum speedup is clearly above the expected one, the text names both. If the input may set the
+    pace, every figure is a maximum: `speeds up the program by up to 1.6×, if the input keeps up`.
     """
     limit = "up to" if finding.if_input_keeps_up else "at most"
     most, lines = at_most(finding) or AtMost(), []
@@ -270,7 +269,7 @@ def _on_a_gpu(bound: OnGpu) -> Iterator[str]:
 
 
 def sentence(bound: OnGpu) -> str:
-    """Describe the best case on the GPU: `on an H100 this program could be at most 1.30× as fast: …`."""
+    """Return `on an H100 this program could be at most 1.30× as fast, limited by …`."""
     if bound.at_most is None:
         return f"on {bound.name}: the best case is unknown: {bound.reason}"
     most = (
@@ -290,7 +289,6 @@ def page_markdown(page: Page) -> str:
 
 
 def page_json(page: Page) -> str:
-    """Return the page as the JSON of `tuilab watch --json`."""
     return msgspec.json.format(msgspec.json.encode(page), indent=2).decode() + "\n"
 
 
@@ -298,9 +296,9 @@ FORMATS = {"markdown": page_markdown, "html": page_html, "json": page_json}
 
 
 def compared(a: Page, b: Page) -> list[str]:
-    """Compare two watched programs step by step: `95.0 ms → 21.0 ms a step; waiting for input 83% → 8%`.
+    """Compare the steps of two watched programs: `95.0 ms → 21.0 ms a step; waiting for input 83% → 8%`.
 
-    Lines that start with `!` name other differences, which may explain the change.
+    Lines with `!` name other differences, which may explain the change.
     """
     out = []
     if a.command != b.command:

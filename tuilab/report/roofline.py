@@ -1,5 +1,5 @@
-"""Draws the roofline chart of a run: arms as paths over sizes, and the machine's roofs as lines
-above them.
+"""Draws the roofline chart of a run: the roofs of the machine as lines, the arms as paths over sizes
+below.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,16 +15,16 @@ from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
 
 MARGIN = 3.0
-"""Factor by which the roofs extend beyond the leftmost and the rightmost point."""
+"""Factor by which the roofs extend beyond the leftmost and the rightmost point of an arm."""
 MOST_PEAKS = 3
 
 
 def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: True) -> Chart:
-    """Return a log-log chart of FLOP per second against FLOP per byte; in a sweep, each arm is a path over
+    """Return a log-log chart of FLOP per second against FLOP per byte. In a sweep, each arm is a path over
     its sizes.
 
-    An arm without counted operations (a copy) appears only in the legend, with its share of the roof and its
-    bound. Arms without figures or with unknown work are left out.
+    An arm without counted operations, such as a copy, only appears in the legend. An arm without figures
+    or with unknown work does not appear.
     """
     arms = [path for arm in state.arms.values() if shown(arm.arm.id) and (path := _path(state, arm))]
     return Chart(
@@ -36,8 +36,8 @@ def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: T
 
 
 def _path(state: RunState, arm: ArmState) -> Series | None:
-    """Return the point of an arm at each measured size, lowest arithmetic intensity first; None if no work is
-    known.
+    """Return an arm's point at each measured size, in order of FLOP per byte; None if the arm's work is
+    unknown.
     """
     here = summary_point(state)
     roofs = raised(state, arm, here)
@@ -58,9 +58,7 @@ def _path(state: RunState, arm: ArmState) -> Series | None:
 
 
 def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
-    """Return the roofs of the arms' devices as series. They extend a little beyond the arms' arithmetic
-    intensities.
-    """
+    """Return the roofs of the devices that computed the arms."""
     point, roofs = summary_point(state), dict[str, tuple[Raised, set[str]]]()
     for path in drawn:
         arm = state.arms[path.arm]
@@ -78,9 +76,7 @@ def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
 
 
 def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: float) -> list[Series]:
-    """Return a device's roofs: the slope of its memory up to the highest peak in use, the slope of its
-    fastest cache, and the peaks.
-    """
+    """Return a device's roofs: its peaks, and the slopes of its memory and its fastest cache."""
     tops = dict(found for dtype in sorted(dtypes) if (found := peak(device, dtype)))
     by_height = sorted(tops.items(), reverse=True)[:MOST_PEAKS]
     if not by_height or not device.memory:
@@ -96,8 +92,8 @@ def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: 
         return Series(f"{name} {what}", label, (x, until), (y, top), "line")
 
     def slope(level: MemoryRoof) -> list[Series]:
-        """Return the performance that a bandwidth allows, up to the highest peak; [] if it lies outside the
-        plot.
+        """Return the line on which a bandwidth limits the performance, up to the highest peak; [] if
+        outside the plot.
         """
         per_s, what = level.bytes_per_s, level_name(device.memory, level)
         if per_s * low >= highest:

@@ -1,4 +1,4 @@
-"""The roofs of a machine as plain text."""
+"""Formats the roofs (hardware limits) of a machine as plain text."""
 
 from tuilab.analysis.roofline_words import level_name
 from tuilab.analysis.words import percent
@@ -13,8 +13,8 @@ PLACES = {"eager": "one op, eager", "graph": "one graph", "xla": "one XLA progra
 
 
 def roofs_text(machine: Machine, roofs: Roofs, most: int = 0) -> str:
-    """Describe each device: memory bandwidth by working set, arithmetic rate by dtype, copy rates, and the
-    time of an empty call by mode.
+    """Return, for each device, memory bandwidth by working set, arithmetic rate by dtype, copy rates, and
+    the time of an empty call by mode.
 
     most: maximum columns, 0 for no limit.
     """

@@ -1,4 +1,4 @@
-"""The content of all reports as rows of text; the formats only style it."""
+"""The content of all reports as rows of text, which each format then styles."""
 
 import re
 import textwrap
@@ -38,7 +38,7 @@ ARM_HEAD = ["arm", "median", "95% interval", "n", "first call", "device"]
 
 
 def arm_row(arm: ArmResult) -> list[str]:
-    """Return an arm's figures with as many digits as its interval supports, or the reason why it has none."""
+    """Return an arm's figures, with as many digits as its interval supports, or why it has none."""
     if arm.median_s is None:
         why = f"{arm.status}: {arm.reason}" if arm.reason else arm.status
         return [arm.label, why, "", "", "", arm.device or ""]
@@ -55,9 +55,9 @@ def arm_row(arm: ArmResult) -> list[str]:
 
 
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
-    """Return the arms with figures, followed by one row for each reason why other arms have no figures.
+    """Return the arms with figures, then one arm for each reason why others have none.
 
-    going: True while the run is active. During a run, only arms that cannot run are merged into one row.
+    going: True during a run. Then only arms that cannot run are joined.
     """
     absent: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in arms:
@@ -70,9 +70,9 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
 def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
     """Map each arm's id to the ratio of its time to that of the fastest arm with the same work.
 
-    The ratio is computed over rounds, as in the answer, and has an interval. It may differ from the ratio of
-    the medians. For an arm that was not compared with the fastest one, the result is the ratio of the
-    displayed medians, without an interval.
+    The ratio is the one in the answer, over common rounds and with an interval, so it may differ from the
+    ratio of the medians. If the run did not compare the two arms, it is the ratio of the displayed
+    medians, without an interval.
     """
     known = {
         (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
@@ -92,16 +92,16 @@ def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
 
 
 def arm_rows(result: RunResult) -> list[list[str]]:
-    """Return the measured arms, followed by arms without figures: one row per reason for similar arms."""
+    """Return the arms with figures, then a row for each reason why others have none."""
     return [arm_row(arm) for arm in folded(result.arms)]
 
 
 MOST_APART = 2
-"""Maximum number of arms named for one reason; if there are more, only their number is given."""
+"""Maximum number of arms that a row names; for more arms, it gives their number."""
 
 
 def _join_arms(arms: list[ArmResult]) -> str:
-    """Join arm names, for example `GPU graph`, `GPU graph, GPU xla`, `6 GPU arms`."""
+    """Return text such as `GPU graph`, `GPU graph, GPU xla` or `6 GPU arms`."""
     if len(arms) <= MOST_APART:
         return ", ".join(arm.label for arm in arms)
     kinds = {family(arm.requested_device) for arm in arms}
@@ -109,7 +109,7 @@ def _join_arms(arms: list[ArmResult]) -> str:
 
 
 def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
-    """Return the header and rows of a sweep's table: the parameters, and the median of each arm."""
+    """Return the header and the rows of a sweep's table: the parameters, and each arm's median."""
     measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
     labels = {arm.id: arm.label for arm in result.arms if arm.id in measured}
     rows = []
@@ -128,17 +128,19 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
 
 
 def _size(value: Value) -> str:
-    """Format a swept value as sentences do, `256k`, but never round it: neighboring rows must differ."""
+    """Return a size as in sentences, such as `256k`, but never rounded, because neighboring rows must
+    differ.
+    """
     if type(value) is not int:
         return str(value)
     return axis_size(value) if value.bit_count() == 1 else f"{value:,}"
 
 
 def crossing_lines(result: RunResult) -> list[str]:
-    """Return a sentence per crossover in a sweep: measured ones first, followed by estimates for a GPU that
-    you do not have.
+    """Return a sentence for each crossover of a sweep, measured ones first, with one for a GPU that you do
+    not have.
 
-    During a run, omit pairs of arms whose crossover is still unknown.
+    During a run, crossovers that are still unknown are left out.
     """
     crossings = [c for c in result.crossovers if c.status != "unknown" or result.status != "running"]
     lines = [c.sentence for c in sorted(crossings, key=lambda c: c.at is None) if c.sentence]
@@ -148,7 +150,7 @@ def crossing_lines(result: RunResult) -> list[str]:
 
 
 def unmeasured_lines(result: RunResult) -> list[str]:
-    """Explain why arms have no figure at some sizes, one line per reason."""
+    """Return a line for each size and reason why some arms have no figure."""
     labels = {arm.id: arm.label for arm in result.arms}
     measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
     lines = []
@@ -168,9 +170,7 @@ ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]
 
 
 def roof_rows(result: RunResult) -> list[list[str]]:
-    """Return a row comparing each measured arm with its device's roof; none if the work or the roof is
-    unknown.
-    """
+    """Compare each measured arm with its device's roof; return no rows if no roof is known."""
     rows = []
     for arm in result.arms:
         roof = arm.roof
@@ -179,19 +179,20 @@ def roof_rows(result: RunResult) -> list[list[str]]:
         done = rate(roof.flop_per_s, "FLOP/s") if roof.flop_per_s else "–"
         done = f"≥ {done}" if roof.uncounted and roof.flop_per_s else done
         moved = rate(roof.bytes_per_s, "B/s") if roof.bytes_per_s else "–"
-        # Notes after a comma are lines below the table, to keep the rows short.
+        # The text after a comma appears below the table, to keep the rows short.
         limit = roof.roof.split(", ")[0] or "–"
         rows.append([arm.label, done, moved, roof.share_words or "–", limit, binding(roof.bound_by)])
     return rows if any(row[4] != "–" for row in rows) else []
 
 
 MOST_OPS = 3
-"""Maximum number of uncounted ops that are named."""
+"""Maximum number of uncounted ops that a sentence names."""
 
 
 def roof_lines(result: RunResult, details: bool = True) -> list[str]:
-    """Return lines that explain the symbols in the table of roofs. With `details`, also name each roof that
-    an arm has exceeded.
+    """Return sentences that explain the signs ≥, ≤ and ≈ in the tables of roofs and layers.
+
+    details: also name each roof that an arm has exceeded.
     """
     roofs = [arm.roof for arm in result.arms if arm.roof is not None]
     layers = [layer_row(layer) for layer in layers_in(result)]
@@ -217,14 +218,13 @@ def roof_lines(result: RunResult, details: bool = True) -> list[str]:
 LAYER_HEAD = ["layer", "kind", "of the call", "FLOP", "bytes", "of the roof", "bound by"]
 MOST_LAYERS = 10
 LEAST_SHARE = 0.001
-"""Minimum share of a call for a separate row; smaller layers are merged."""
+"""Minimum share of a call for a layer's own row."""
 
 
 def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[str]]:
-    """Return a row per layer, longest first.
+    """Return a row per layer, longest first, then the time outside layers.
 
-    Layers beyond `most`, and layers that compute nothing and take almost no time, share a row. The time
-    outside layers comes last.
+    Layers after the first `most`, and layers that compute nothing and take almost no time, share a row.
     """
     if not layers:
         return []
@@ -236,7 +236,6 @@ def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[
 
 
 def layer_row(layer: Layer) -> list[str]:
-    """Return the figures of a layer as text; for the time outside layers, only its share."""
     if layer.name == OUTSIDE:
         return [layer.name, "", percent(layer.share), "", "", "", ""]
     least = "≥ " * bool(layer.uncounted)
@@ -249,21 +248,21 @@ def layer_row(layer: Layer) -> list[str]:
 
 
 def _share(layer: Layer) -> str:
-    """Return the layer's share of a call, or the limits of the share if they are more than 20 percentage
-    points apart.
+    """Return the layer's share of a call, or the range of the share if it spans more than 20 percentage
+    points.
     """
     low, high = layer.share_range or (layer.share, layer.share)
     return percent(layer.share) if is_precise(layer) else f"{100 * low:.0f}–{percent(high)}"
 
 
 def layers_in(result: RunResult) -> tuple[Layer, ...]:
-    """Return a model's layers with their shares of a call; empty for other workloads."""
+    """Return the layers of the measured model; empty for other workloads."""
     return result.model.layers if result.model is not None else ()
 
 
 def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple[Layer, ...]]:
-    """Return the label of an arm (by default, the arm whose layers the result shows), and its layers with the
-    time outside them.
+    """Return an arm's label and its layers, or those of the arm whose layers the result has. The time
+    outside layers comes last.
     """
     own = layers_at(state, state.arms[arm], summary_point(state)) if arm in state.arms else ()
     of = result.model.layers_of if result.model is not None and not own else arm
@@ -272,7 +271,7 @@ def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple
 
 
 def layers_note(result: RunResult) -> list[str]:
-    """Explain why there are no layers, or which calls the layers come from if that is not obvious."""
+    """Explain why there are no layers, or which calls the layers come from."""
     return [result.model.layers_note] if result.model is not None and result.model.layers_note else []
 
 
@@ -285,9 +284,7 @@ def layers_title(result: RunResult) -> str:
 
 
 def phase_lines(result: RunResult) -> list[str]:
-    """Return, for each arm, a line that splits the time of its call into phases, and a line with the sources
-    of these figures. Empty if no phases were measured.
-    """
+    """Return two lines for each arm with phases: how they divide its call, and how they were measured."""
     lines = []
     for arm in result.arms:
         if arm.account is not None:
@@ -305,7 +302,7 @@ def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report: a table, lines, or a table with lines below it."""
+    """A section of a report: a table, lines, or a table with lines below it."""
 
     title: str
     lines: Sequence[str] = ()
@@ -314,9 +311,7 @@ class Section:
 
 
 def sections(result: RunResult) -> list[Section]:
-    """Return the sections of a full report that follow the figures. Omits sections without content in this
-    run.
-    """
+    """Return the sections of a full report after the figures, without empty ones."""
     every = [
         Section("Sweep", [*crossing_lines(result), *unmeasured_lines(result)], *sweep_rows(result)),
         Section("Share of the hardware limit", roof_lines(result), ROOF_HEAD, roof_rows(result)),
@@ -330,7 +325,7 @@ def sections(result: RunResult) -> list[Section]:
 
 
 def advice(result: RunResult) -> list[str]:
-    """Return what limits the arms and what to do about it, most severe first; similar arms share a
+    """Return what limits the arms and what to do, most severe first. Arms with the same limit share a
     sentence.
     """
     labels = {arm.id: arm.label for arm in result.arms}
@@ -349,15 +344,13 @@ def advice(result: RunResult) -> list[str]:
 
 
 def doubts(result: RunResult) -> list[str]:
-    """Return every caveat as a sentence; a caveat about one arm names the arm."""
+    """Return every caveat as a sentence, with the arm's name if the caveat is about one arm."""
     own = [f"{arm.label}: {flag.message}" for arm in result.arms for flag in arm.flags]
     return [flag.message for flag in result.flags] + own
 
 
 def provenance(result: RunResult) -> list[str]:
-    """Return how and where the run was measured: a sentence about the work, one per machine, one about the
-    run.
-    """
+    """Return sentences about the work, each machine, and the run."""
     values = ", ".join(f"{name} = {value}" for name, value in result.scenario.parameters.items())
     return [
         f"Workload {result.scenario.workload}: {values}.",
@@ -368,7 +361,7 @@ def provenance(result: RunResult) -> list[str]:
 
 
 def machine_lines(result: RunResult) -> list[str]:
-    """Return a sentence per machine with its host's name; empty if this is the only machine."""
+    """Return a sentence for each machine, with its host's name; empty if only this machine measured."""
     if set(result.machines) <= {""}:
         return []
     return [f"{host or LOCAL}: {machine_sentence(line)}" for host, line in result.machines.items()]
@@ -382,7 +375,7 @@ def machine_sentence(machine: MachineLine) -> str:
 
 
 def sizes_line(result: RunResult) -> str:
-    """Name the measured sizes, as in `Measured at batch 32, length 64.`; "" if there are none."""
+    """Return `Measured at batch 32, length 64.`; "" if the workload has no sizes."""
     sizes = [
         f"{name.replace('_', ' ')} {value:,}"
         for name, value in result.scenario.parameters.items()
@@ -392,7 +385,7 @@ def sizes_line(result: RunResult) -> str:
 
 
 def interval_line(result: RunResult) -> str:
-    """Describe in one sentence what the intervals cover; "" if there are none."""
+    """Return a sentence on what the intervals cover; "" if there are no intervals."""
     sure = result.confidence
     if sure is None or not sure.of:
         return ""
@@ -400,20 +393,17 @@ def interval_line(result: RunResult) -> str:
 
 
 def doubtful_line(result: RunResult) -> str:
-    """Describe doubts about the figures in a few words, as on the screen; "" if there are none."""
+    """Return the doubts about the figures in a few words; "" if there are none."""
     return f"⚠ {result.confidence.badge}" if result.confidence and result.confidence.badge else ""
 
 
 def no_phases(arm: ArmResult) -> str:
-    """Explain why an arm has no phases."""
     return arm.reason or (arm.status if arm.status != "ok" else "no phases measured")
 
 
 def phase_line(arm: ArmResult) -> str:
     """Return `CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23%) + compute 360 µs (75%) + not known 13 µs
     (2%)`.
-
-    Each part has the half-width of its interval, if that is known.
     """
     account = arm.account
     if account is None:
@@ -426,10 +416,9 @@ def phase_line(arm: ArmResult) -> str:
 
 
 def phases_known_from(arm: ArmResult) -> str:
-    """Describe how the phases were measured:
+    """Return `Profiled: dispatch, compute; timed apart: python. Profiling took 0.2 s after the rounds.`
 
-    `Profiled: dispatch, compute; timed apart: python. Profiling took 0.2 s after the rounds.`; "" without an
-    account.
+    Returns "" if the arm has no account.
     """
     if arm.account is None:
         return ""
@@ -449,11 +438,11 @@ def _give_or_take(part: Part) -> str:
 
 
 LEAST_CELL = 12
-"""Minimum number of characters to keep when a cell is shortened."""
+"""Minimum width of a shortened column, in characters."""
 
 
 def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
-    """Yield rows as aligned columns, leaving out empty columns. most: maximum characters per row, 0 for no
+    """Yield the rows with aligned columns, without empty columns. most: maximum characters, 0 for no
     limit.
     """
     widths = fitted([max(map(len, column)) for column in zip(*rows, strict=True)], most - 2 if most else 0)
@@ -463,7 +452,7 @@ def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
 
 
 def fitted(widths: Sequence[int], most: int) -> list[int]:
-    """Shrink the widest columns until all fit in `most` characters; omit columns of width 0."""
+    """Reduce the largest widths until the columns fit in `most` characters."""
     fitting = list(widths)
     while most and sum(fitting) + 2 * (sum(map(bool, fitting)) - 1) > most and max(fitting) > LEAST_CELL:
         fitting[fitting.index(max(fitting))] -= 1
@@ -471,7 +460,9 @@ def fitted(widths: Sequence[int], most: int) -> list[int]:
 
 
 def cut(text: str, width: int) -> str:
-    """Shorten the text at the end of a word and add `…`. Cutting inside a number would change its value."""
+    """Shorten the text after a whole word and add `…`, because a cut inside a number would change its
+    value.
+    """
     if len(text) <= width:
         return text
     whole = keep_on_line(text)
@@ -482,7 +473,7 @@ def cut(text: str, width: int) -> str:
 
 
 def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
-    """Yield wrapped lines with hanging indentation. most: maximum width, 0 for no wrapping."""
+    """Yield the lines, wrapped with hanging indentation. most: maximum width, 0 for no wrapping."""
     for line in lines:
         if not most or len(line) <= most:
             yield line
@@ -500,7 +491,7 @@ def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
 
 
 def model_lines(result: RunResult) -> list[str]:
-    """Describe a model: its size, best throughput, time to a first prediction, and choices."""
+    """Describe a model: number of weights, highest throughput, time to a first prediction, and notes."""
     model = result.model
     if model is None:
         return []

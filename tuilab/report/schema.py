@@ -1,6 +1,4 @@
-"""JSON Schemas for everything that scripts read and write, generated from the typed data with the meaning of
-each field.
-"""
+"""JSON Schemas for everything that scripts read and write, from the typed data and their docstrings."""
 
 import ast
 import functools
@@ -32,14 +30,14 @@ SCHEMAS: dict[str, Any] = {
     "event": Event,
     "request": Request,
 }
-"""The types by name: the object of a command's `--json`, a preset file, a line of a recording, a line sent to
-a worker.
+"""For each schema's name, the type of the object: of a command's `--json`, a preset file, a line of a
+recording, or a line sent to a worker.
 """
 
 
 @functools.cache
 def schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) with a name from `SCHEMAS`."""
+    """Return the JSON Schema (2020-12) with that name."""
     of = _without_raw(SCHEMAS[name])
     parts = {part.__name__: part for part in structs(of)}
     document = msgspec.json.schema(of)
@@ -52,8 +50,9 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def _without_raw(of: Any) -> Any:
-    """Replace `Ask` in a union by a version whose body is any object, because msgspec cannot serialize the
-    default of a raw JSON field.
+    """Replace `Ask` in a union by a version whose body is any object.
+
+    msgspec cannot serialize the default value of a raw JSON field.
     """
     if Ask not in get_args(of):
         return of
@@ -63,7 +62,7 @@ def _without_raw(of: Any) -> Any:
 
 
 def structs(*roots: Any) -> Iterator[type]:
-    """Yield each struct that these types use, once, in reading order."""
+    """Yield each struct that these types contain, once, in reading order."""
     seen: dict[type, None] = {}
 
     def visit(info: Any) -> None:
@@ -86,8 +85,8 @@ def structs(*roots: Any) -> Iterator[type]:
 
 
 def meanings(struct: type) -> dict[str, str]:
-    """Return the documentation of each field in a struct and its bases, by JSON name; "" for undocumented
-    fields.
+    """Return the docstring of each field of a struct and its bases, by JSON name; "" for a field without
+    one.
     """
     texts: dict[str, str] = {}
     for base in reversed(struct.__mro__):
@@ -100,7 +99,6 @@ def meanings(struct: type) -> dict[str, str]:
 
 
 def in_json(text: str) -> str:
-    """Replace Python's None with null, as in JSON files."""
     return re.sub(r"\bNone\b", "null", text)
 
 

@@ -1,4 +1,4 @@
-"""Draws plots as SVG text, for self-contained pages."""
+"""Draws charts as SVG, for self-contained pages."""
 
 from dataclasses import dataclass
 from html import escape
@@ -6,21 +6,19 @@ from html import escape
 from tuilab.report.axes import Limits, limits, place, ticks
 from tuilab.report.chart import Chart, Series, Thinned, Vertical
 
-# Okabe and Ito's palette, distinguishable with all common types of color blindness.
+# Okabe and Ito's palette, which people with any common type of color blindness can distinguish.
 HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F", "#555555")
 MARKERS = ("circle", "square", "triangle", "diamond")
 WIDTH, HEIGHT = 760, 340
 LEFT, TOP, BOTTOM = 76, 16, 44
 LEGEND, LETTER, STEP = 38, 6.8, 20
-"""Legend sizes in pixels: space before a label, width of a letter, distance between labels."""
+"""Sizes in the legend, in pixels: space before a label, width of a letter, distance between labels."""
 MOST_POINTS = 400
 """Maximum number of points per series."""
 
 
 def svg(chart: Chart) -> str:
-    """Render the chart as SVG: series as lines with markers and error bars, verticals as lines with label and
-    band. Returns "" if there are no points.
-    """
+    """Draw the chart as SVG; "" if it has no points."""
     series = [one for one in chart.series if len(one.x) and not one.ghost]
     if not series:
         return ""
@@ -42,9 +40,9 @@ class _Picture:
     across: Limits
     up: Limits
     right: int
-    """Distance of the legend's start from the right edge."""
+    """Width of the legend, in pixels."""
     step: float
-    """Distance between two labels."""
+    """Distance between two labels of the legend, in pixels."""
 
     def x(self, value: float) -> float:
         return LEFT + place(value, self.across, self.chart.x.log) * (WIDTH - LEFT - self.right)
@@ -53,7 +51,7 @@ class _Picture:
         return HEIGHT - BOTTOM - place(value, self.up, self.chart.y.log) * (HEIGHT - TOP - BOTTOM)
 
     def frame(self) -> str:
-        """Return the axes with ticks and the name of the x axis."""
+        """Draw the axes with their ticks, and the label of the x axis."""
         right, bottom = WIDTH - self.right, HEIGHT - BOTTOM
         across, up = ticks(self.chart.x, self.across, 8), ticks(self.chart.y, self.up, 8)
         parts = [f'<path d="M{LEFT} {TOP}V{bottom}H{right}" class="axis"/>']
@@ -68,9 +66,7 @@ class _Picture:
         return "".join(parts)
 
     def vertical(self, vertical: Vertical, number: int) -> str:
-        """Return a vertical line across the plot, the band of its interval, and its label on a
-        separate line.
-        """
+        """Draw a vertical line across the plot, its interval as a band, and its label in row `number`."""
         at, bottom = self.x(vertical.at), HEIGHT - BOTTOM
         parts = []
         if vertical.band is not None:
@@ -87,7 +83,9 @@ class _Picture:
         return "".join(parts)
 
     def series(self, one: Series, number: int) -> str:
-        """Return a line with markers, error bars and a label. A long series is thinned to its extremes."""
+        """Draw a line with markers, error bars and a label. A long series is thinned to the extremes of
+        its buckets.
+        """
         hue, again = HUES[number % len(HUES)], number // len(HUES)
         marker = MARKERS[(number + again) % len(MARKERS)]  # a color repeats only after all others were used
         (xs, ys), _ = Thinned(one.x, one.y).points(MOST_POINTS // 4)
@@ -101,7 +99,7 @@ class _Picture:
                 parts.append(f'<path d="M{self.x(x):.1f} {self.y(low):.1f}V{self.y(high):.1f}"/>')
         key = round(TOP + 14 + self.step * number, 1)
         parts += [_marker(marker, a, b) for i, (a, b) in enumerate(places) if i not in one.hollow]
-        if one.hollow:  # only curves have hollow points, and they have few enough to draw one by one
+        if one.hollow:  # only curves have hollow points, and few enough to draw one by one
             open_ones = "".join(_marker(marker, *places[i]) for i in sorted(one.hollow) if i < len(places))
             parts.append(f'<g fill="none">{open_ones}</g>')
         parts.append(_marker(marker, WIDTH - self.right + 16, key - 4))

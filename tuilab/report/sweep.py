@@ -1,4 +1,4 @@
-"""Draws a sweep as curves over one axis or as a map over two, and describes its points."""
+"""Draws a sweep as curves over one axis or as a map over two axes, and describes its points."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,12 +18,12 @@ from tuilab.report.chart import Chart, Series, Vertical
 DASHES = 24
 """Number of dashes in the line of a GPU's best case."""
 BELOW = 0.8
-"""A bound below this fraction of the smallest measured time is probably below the time axis."""
+"""A bound below this fraction of the shortest measured time is probably below the time axis."""
 MOST_LANES = 3
 
 
 def sweep_chart(result: RunResult) -> Chart:
-    """Return medians with error bars along a sweep's axis, on log scales, with the crossovers."""
+    """Return the medians with error bars along a sweep's axis, and the crossovers."""
     curves = [_curve(result, arm) for arm in result.arms]
     sizes = sorted({x for curve in curves for x in curve.x})
     kind: Kind = "binary" if in_powers_of_two([*sizes[:1], *sizes[-1:]]) else "count"
@@ -41,7 +41,6 @@ def sweep_chart(result: RunResult) -> Chart:
 
 
 def in_powers_of_two(sizes: Iterable[float]) -> bool:
-    """Return True if all sizes are powers of two."""
     return all(size >= 1 and int(size) & (int(size) - 1) == 0 for size in sizes)
 
 
@@ -49,7 +48,7 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
     rows = sorted(
         (float(at), cell.median_s, *(cell.ci95_s or (cell.median_s, cell.median_s)), point.finished)
         for point in result.points
-        # in a recording from elsewhere, the point may lack the size
+        # a recording from another machine may lack the size
         if isinstance(at := point.values.get(result.axis[0]), int | float)
         for cell in point.arms
         if cell.id == arm.id and cell.median_s is not None
@@ -61,7 +60,7 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
 
 
 def at_best(result: RunResult) -> list[Series]:
-    """Return the best case on a GPU that you do not have, dashed and faint, so that it is not mistaken for a
+    """Return the best case on a GPU that you do not have, dashed and faint, because it is not a
     measurement.
     """
     bound = result.sweep_bound
@@ -71,13 +70,13 @@ def at_best(result: RunResult) -> list[Series]:
     path = [(x, y) for x, y in path if x > 0 and y > 0]
     if len(path) < 2:
         return []
-    import numpy as np  # a run with such a bound has already loaded the module
+    import numpy as np  # a run with such a bound has already loaded NumPy
 
     xs, ys = np.log(np.array(path)).T
     dashes = np.linspace(xs[0], xs[-1], 2 * DASHES)[::2]
     ends = np.exp(dashes).tolist(), np.exp(np.interp(dashes, xs, ys)).tolist()
     least = min((arm.median_s for p in result.points for arm in p.arms if arm.median_s), default=0.0)
-    # The bound never moves the axes; if it lies below them, a note replaces the line.
+    # The bound never changes the axes. If it is below them, a note replaces the line.
     note = "from its data sheet" if max(ends[1]) > least * BELOW else "below the plot"
     return [Series("at best", f"{bound.name} at best", *ends, "dashes", note=note, ghost=True)]
 
@@ -87,13 +86,10 @@ def rounded(value: float) -> str:
     return prefixed(value, 2).replace(" ", "")
 
 
-# Description of a point
-
-
 def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str], str]:
     """Describe the point with that parameter value: the answer, and the devices of the arm's ops.
 
-    Also returns `CPU` or `GPU`, whichever is faster; "" if nothing was measured.
+    Also returns the kind of device that is faster there, `CPU` or `GPU`; "" if nothing was measured.
     """
     name, value = place
     point = next((p.index for p in state.points if p.values.get(name) == value), None)
@@ -108,7 +104,7 @@ def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[l
 
 
 def lanes(nodes: Iterable[Node]) -> list[str]:
-    """Return a lane per device with its ops, followed by the copies between devices: `CPU:0 ━━━ 2 ops`."""
+    """Return a line such as `CPU:0 ━━━ 2 ops` per device, then a line per copy between devices."""
     ops: Counter[str] = Counter()
     copies: Counter[tuple[str, str]] = Counter()
     moved: Counter[tuple[str, str]] = Counter()
@@ -128,53 +124,45 @@ def lanes(nodes: Iterable[Node]) -> list[str]:
     return out[:MOST_LANES]
 
 
-# Sweeps over two axes
-
-
 @dataclass(frozen=True)
 class HeatAxis:
-    """An axis of the map: its parameter, and the measured values in ascending order."""
+    """An axis of the map: its parameter, and the measured values, ascending."""
 
     label: str
     values: tuple[int, ...]
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the values, such as `64k`."""
         binary = in_powers_of_two(self.values)
         return tuple(suffixed(value, binary=binary) for value in self.values)
 
 
 @dataclass(frozen=True)
 class HeatCell:
-    """The comparison of two arms at one point."""
+    """The comparison of two arms at one point of the map."""
 
     ratio: float | None = None
-    """The first arm's time divided by the second's; below 1, the first arm is faster. Null if an arm has no
-    time.
-    """
+    """The first arm's time divided by the second's; None if an arm has no time."""
     even: bool = False
-    """Whether the intervals overlap, so that neither arm is clearly faster."""
+    """True if the intervals overlap, so that neither arm is clearly faster."""
     times: str = ""
-    """The slower time divided by the faster, as in the sentence: `12.5×`."""
+    """The longer time divided by the shorter one, as in sentences: `12.5×`."""
     words: str = ""
-    """The comparison in a sentence."""
 
 
 @dataclass(frozen=True)
 class Heat:
-    """The comparison of two arms in a sweep over two axes."""
+    """The comparison of two arms in a sweep over two axes, as a map."""
 
     x: HeatAxis
     y: HeatAxis
     arms: tuple[tuple[str, str], tuple[str, str]]
-    """Id and label of each arm."""
     cells: tuple[tuple[HeatCell, ...], ...]
-    """The cell [j][i] belongs to y.values[j] and x.values[i]."""
+    """Rows of cells: cells[j][i] belongs to y.values[j] and x.values[i]."""
 
 
 def pair(result: RunResult) -> tuple[str, str]:
-    """Return the two arms of the map: the arms of the first crossover, else the first two."""
+    """Return the ids of the arms to compare: those of the first crossover, or else the first two."""
     for crossover in result.crossovers:
         return crossover.a, crossover.b
     ids = [arm.id for arm in result.arms if arm.median_s is not None] or [arm.id for arm in result.arms]
@@ -182,7 +170,7 @@ def pair(result: RunResult) -> tuple[str, str]:
 
 
 def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
-    """Compare the times of arms `a` and `b` across a sweep over two axes; None without two axes."""
+    """Compare the arms `a` and `b` in a sweep over two axes; None for another number of axes."""
     if len(result.axis) != 2:
         return None
     across, up = result.axis
@@ -202,8 +190,8 @@ def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
 
 
 def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, place: str) -> HeatCell:
-    """Describe a cell: `samples 16k, batch 8: GPU graph is 3.21× faster than CPU graph; 190 µs against 610
-    µs`.
+    """Return a cell with `samples 16k, batch 8: GPU graph is 3.21× faster than CPU graph; 190 µs against
+    610 µs`.
     """
     if a is None or b is None or not a.median_s or not b.median_s:
         why = next((arm.reason for arm in (a, b) if arm is not None and arm.reason), "not measured")

@@ -1,4 +1,4 @@
-"""A run's result as plain text for a terminal or mail."""
+"""Formats a run's result as plain text, for a terminal or an email."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -39,21 +39,21 @@ from tuilab.report.rows import (
 )
 
 Role = Literal["answer", "prose", "row", "head", "claim", "evidence", "advice", "caveat", "blank"]
-"""The role of a line, for styling. A row is aligned and never wrapped."""
+"""The role of a line, for styling. Rows are aligned, and never wrapped."""
 
 HANGING = {"advice": "  ", "caveat": "  ", "evidence": "  "}
 
 
 def table(result: RunResult, *, details: bool = True) -> str:
-    """Return the answer, the arms' figures, the claims with verdicts, and the caveats.
+    """Return the answer, the arms' figures, the claims with their verdicts, and the caveats.
 
-    details: list every caveat and each arm's bound; otherwise summarize the caveats.
+    details: include every caveat and each arm's bound; otherwise summarize the caveats.
     """
     return "\n".join(line for _, line in lines(result, details=details))
 
 
 def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[Role, str]]:
-    """Yield the lines of `table` with their roles; no line contains a line break.
+    """Yield the lines of `table`, each with its role and without line breaks.
 
     most: maximum width of rows; 0 for no limit.
     """
@@ -64,7 +64,7 @@ def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[
 def dressed(
     roles_and_lines: Sequence[tuple[Role, str]], width: int, style: Callable[[Role, str], str]
 ) -> str:
-    """Format the lines for a terminal of that width: wrap prose, keep rows, style each line."""
+    """Format lines for a terminal of that width: wrap the prose, keep the rows, style each line."""
     out: list[str] = []
     for role, line in roles_and_lines:
         wrapped = [line]
@@ -122,11 +122,10 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
 MOST_ADVICE = 3
 BRIEF_LAYERS: Sequence[int] = (0, 2, 3, 5, 6)
 BRIEF_ROOF = (0, 1, 3, 5)
-"""Columns that fit into 80 characters: arm, arithmetic, share of the roof, bound."""
+"""Indices of the columns that fit into 80 characters: arm, arithmetic, share of the roof, bound."""
 
 
 def _some(role: Role, caveats: Sequence[str]) -> Iterator[tuple[Role, str]]:
-    """Yield a blank line and the caveats as lines with the given role; nothing if there are no caveats."""
     if caveats:
         yield "blank", ""
     yield from ((role, line) for line in caveats)
@@ -147,7 +146,7 @@ def _arms(result: RunResult, most: int) -> Iterator[tuple[Role, str]]:
 def _rows(
     head: Sequence[str], rows: Sequence[Sequence[str]], most: int, kept: Sequence[int] | None = None
 ) -> Iterator[tuple[Role, str]]:
-    """Yield the lines of a table. kept: indices of the columns to keep; None for all."""
+    """Yield the lines of a table. kept: indices of the columns to show; None for all."""
     if kept is not None:
         head, rows = [head[i] for i in kept], [[row[i] for i in kept] for row in rows]
     shown = [0, *(i for i in range(1, len(head)) if not most or any(row[i] not in NOTHING for row in rows))]
@@ -158,13 +157,11 @@ def _rows(
 
 
 NOTHING = ("", "–", "—", "-")
-"""Cells without information. A column that has only such cells is left out."""
+"""Cells without information. A column that has only such cells is omitted."""
 
 
 def columns(rows: Sequence[Sequence[str]], most: int = 0) -> list[str]:
-    """Return rows as lines. The first column is left-aligned; all other columns are right-aligned. most:
-    maximum characters.
-    """
+    """Return the rows as lines, the first column aligned left, all others right. most: maximum characters."""
     widths = fitted([max(len(row[i]) for row in rows) for i in range(len(rows[0]))], most)
     rows = [[cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     aligned = [

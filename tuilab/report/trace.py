@@ -1,7 +1,7 @@
-"""Writes a profile's timeline in the Trace Event format, for Perfetto and chrome://tracing.
+"""Formats a profile's timeline as Trace Event JSON, for Perfetto and chrome://tracing.
 
-Google's document "Trace Event Format" describes the format. Only complete events (`X`) and metadata (`M`) are
-used. Times are in microseconds.
+Google's document "Trace Event Format" specifies the format. Only complete events (`X`) and metadata (`M`)
+are used. Times are in microseconds.
 """
 
 import json
@@ -14,7 +14,7 @@ NANOS_A_MICRO = 1_000
 
 
 def trace(profile: Profile) -> dict[str, Any]:
-    """Return the object to save as JSON: a process for the host and one for each GPU, with a thread
+    """Return the object to save as JSON: a process for the host and one for each GPU, each with a thread
     per lane.
     """
     return {
@@ -69,12 +69,14 @@ def _events(profile: Profile) -> Iterator[dict[str, Any]]:
 
 
 def _nanos(seconds: float) -> int:
-    """Round to whole nanoseconds, so that rounding never makes a span end after its parent."""
+    """Return whole nanoseconds, so that rounding never makes a span end after its parent."""
     return round(seconds * 1e9)
 
 
 def nested(spans: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans by start, each cut at the end of its parent, because viewers require proper nesting."""
+    """Yield the spans by start. A span is cut at the end of its parent, because viewers require proper
+    nesting.
+    """
     open_ends: dict[int, list[float]] = {}
     for span in sorted(spans, key=lambda s: (s.start_s, -s.duration_s)):
         ends = open_ends.setdefault(span.lane, [])
@@ -84,7 +86,7 @@ def nested(spans: Sequence[Span]) -> Iterator[Span]:
         if ends and end > ends[-1]:
             end = ends[-1]
         ends.append(end)
-        # A span that started before the first displayed call is drawn from zero.
+        # A span that started before the first displayed call begins at zero.
         start = max(0.0, span.start_s)
         if end >= start:
             yield Span(span.lane, start, end - start, span.name, span.phase)

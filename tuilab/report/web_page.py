@@ -1,11 +1,11 @@
-"""Builds a self-contained web page, without scripts, links or external fonts."""
+"""Builds web pages without scripts, links or external fonts."""
 
 from html import escape
 from importlib.resources import files
 
 
 def web_page(title: str, body: str) -> str:
-    """Return the whole page. title: as plain text. body: as HTML."""
+    """Return a complete page. title: plain text. body: HTML."""
     style = (files("tuilab.report") / "page.css").read_text()
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
