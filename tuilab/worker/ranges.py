@@ -296,7 +296,7 @@ def _buckets(op: Any) -> int:
 
 
 def _is_mask(op: Any) -> bool:
-    """Return True if the op only tests an integer for 0: a cast to bool, `x != 0`, `1 - x`."""
+    """Return True if the op makes a mask: a cast to bool, a comparison with 0 or 1, or `1 - x`."""
     if op.type == "Cast":
         return bool(op.outputs[0].dtype.name == "bool")
     if op.type in ("Equal", "NotEqual", "Sub"):

@@ -99,7 +99,7 @@ class _Busy:
 
 
 def _device(tf: Any, name: str, seconds: float, check: Check, memory_bytes: int) -> DeviceRoofs:
-    """Measure one device in about `seconds`: a third for memory, half for matrix products."""
+    """Measure one device's roofs in about `seconds`; half of this time is for matrix products."""
     stopwatch = Stopwatch(sync_of(tf, name))
     if family(name) == "CPU":
         memory, triad = _host_memory(seconds / 3, check)

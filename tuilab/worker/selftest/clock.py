@@ -80,12 +80,11 @@ def slope(context: Context, *, long: bool) -> Check:
 
 
 def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, float]:
-    """Fit measured to true seconds by least squares of the relative errors; return the slope and the
-    constant.
+    """Fit measured = slope · true + constant, in seconds, by least squares of the relative errors; return the
+    slope and the constant.
 
-    measured = slope · true + constant; divided by `true`, this is a line in 1 / true. The constant, in
-    seconds, is the interpreter's overhead around each spin (2% of the shortest spin), not an error of the
-    clock.
+    The equation divided by `true` is a line in 1 / true. The constant is the interpreter's overhead around
+    each spin (2% of the shortest spin), not an error of the clock.
     """
     # The standard library fits lines only from Python 3.10 on.
     x, y = [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]
