@@ -159,6 +159,16 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
 
     ratio: a's time over b's.
     """
+    if not (apart := quotient_outside(ratio, a, b, point)):
+        return ""
+    why = "they combine rounds of different speeds" if ratio.paired else "the ratio compares means"
+    return f"; the quotient of the medians is {apart}, because {why}"
+
+
+def quotient_outside(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
+    """Return the quotient of the displayed medians, such as `8.3×`, if it is outside the interval of `ratio`;
+    else "".
+    """
     one, other = (
         as_shown(each.median, each.half_width) if each is not None else 0.0
         for each in (estimate_at(a, point), estimate_at(b, point))
@@ -169,8 +179,7 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     low, high = ratio.interval or (0.0, math.inf)
     if low <= quotient <= high or ratio.words == times(quotient, ratio.half_width):
         return ""
-    why = "they combine rounds of different speeds" if ratio.paired else "the ratio compares means"
-    return f"; the quotient of the medians is {times(quotient)}, because {why}"
+    return times(quotient)
 
 
 def device_of(arm: ArmState, point: int) -> str | None:

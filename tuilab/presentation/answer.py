@@ -1,12 +1,13 @@
 """Writes the text of the answer panel."""
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuilab.analysis.answer import failures
 from tuilab.analysis.bound_words import bound_words
-from tuilab.analysis.reading import summary_point
+from tuilab.analysis.reading import by_rounds, compare, measured, quotient_outside, summary_point
 from tuilab.analysis.roofline_words import expectation
 from tuilab.lab import roofs
 from tuilab.lab.resume import describe_rest
@@ -15,6 +16,7 @@ from tuilab.lab.state import LabState, overall
 from tuilab.model.arms import family
 from tuilab.model.claims import Verdict, VerdictWord
 from tuilab.model.quantity import plural
+from tuilab.model.run import RunState
 from tuilab.model.verdicts import verdict_words
 from tuilab.presentation.status import status
 from tuilab.workloads import find
@@ -38,6 +40,10 @@ class Said:
     """A few words on the best case on a GPU, or on why no GPU is used; shown if the answer has no space for
     them.
     """
+    aside: str = ""
+    """The answer's clause on the quotient of the medians, if it is outside the ratio's interval."""
+    hint: str = ""
+    """A few words for the clause, such as `medians: 8.3×`. Shown if the clause does not fit."""
 
 
 def opening(text: str, most: int = 0) -> str:
@@ -100,16 +106,28 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
         )
         text = text.replace(failed, short)
     gpu = "" if state.running else bound_words(state)
+    aside, hint = _aside(state, result.answer)
     if claim is None:
-        return Said(text, detail, gpu=gpu)
+        return Said(text, detail, gpu=gpu, aside=aside, hint=hint)
     undecided = lab_state.undecided
     if undecided:
-        return Said(text, detail, undecided=undecided, gpu=gpu)
+        return Said(text, detail, undecided=undecided, gpu=gpu, aside=aside, hint=hint)
     words = verdict_words(claim.verdict, claim.emulated)
     alike = sum(each.verdict == claim.verdict for each in result.claims)
     if alike < len(result.claims):  # the demo may show that another claim is confirmed
         words += f" ({alike} of {len(result.claims)} claims)"
-    return Said(text, detail, claim.verdict, words, gpu=gpu)
+    return Said(text, detail, claim.verdict, words, gpu=gpu, aside=aside, hint=hint)
+
+
+def _aside(state: RunState, text: str) -> tuple[str, str]:
+    """Return the answer's clause on the quotient of two medians, and a few words for it; "" without one."""
+    point = summary_point(state)
+    for a, b in itertools.combinations(measured(state, point), 2):
+        found = compare(a, b, point)
+        clause = by_rounds(found, a, b, point) if found is not None else ""
+        if found is not None and clause and clause in text:
+            return clause, f"medians: {quotient_outside(found, a, b, point)}"
+    return "", ""
 
 
 def _deciding(claims: Sequence[Verdict]) -> Verdict | None:

@@ -395,6 +395,20 @@ async def test_the_verdict_keeps_its_place():
         assert len(places) == 1
 
 
+async def test_a_cut_answer_hints_at_the_quotient_of_the_medians():
+    widget, head = AnswerPanel(), "One graph is 14× faster than eager [13 15]."
+    clause = "; the quotient of the medians is 8.3×, because they combine rounds of different speeds"
+    said = Said(f"{head} On the CPU 480 µs against 4.0 ms{clause}.", aside=clause, hint="medians: 8.3×")
+    for width, told in ((60, True), (160, False)):
+        async with bench(widget, width, 2) as pilot:
+            widget.show(said)
+            await pilot.pause()
+            text = " ".join(rows(widget))
+            assert ("medians: 8.3×" in text) is told, text
+            assert ("because they" in text) is not told
+        widget = AnswerPanel()
+
+
 async def test_the_numbers_list_every_arm_with_interval_and_doubts():
     widget = Numbers()
     widget.update_arms(arm_results(gpu=False), MARKS)

@@ -85,6 +85,10 @@ values are not the document's. If the answer is cut off, the best case on a GPU 
             # it first.
             words = [said.gpu] if said.gpu and kept + len(said.gpu) + 2 < width * 0.8 else []
             words += [more] if kept < width / 2 else []
+            shown = whole_sentences(sentence, width, height, kept)
+            if said.hint and said.aside not in shown and kept + len(said.hint) + 2 < width * 0.8:
+                # The quotient of the medians on the screen differs from the ratio, and its reason is cut off.
+                words = [said.hint, more]
             for each in words:
                 tag += [("  " if tag else "", TEXT), (each, MUTED)]
         return lay_out(sentence, spoken(self, said.detail), tag, width, height)
