@@ -174,7 +174,6 @@ def _groups(rows: Sequence[Row], arm: str, kind: str, *by: str) -> list[list[flo
 
 
 def _scatter(rows: Sequence[Row], arm: str, kind: str) -> float:
-    """Return the variance of the log times between processes of the same minute."""
     return statistics.fmean(statistics.variance(g) for g in _groups(rows, arm, kind, "minute") if len(g) > 1)
 
 

@@ -32,7 +32,6 @@ def started(text: str) -> bool:
 
 
 def sampled(text: str) -> bool:
-    """Return True once the plot shows a sample, from the warm-up or from a counted round."""
     return "warming up: not counted" in text or any(
         word in text.splitlines()[0] for word in ("round", "measuring,")
     )

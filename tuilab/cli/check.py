@@ -179,7 +179,6 @@ def check(
 
 
 def exit_code(results: Sequence[FileResult], chosen: CheckSettings) -> int:
-    """Return the exit code of a check, with or without proofs."""
     if any(result.error for result in results):
         return BAD_INPUT
     failed = any(at_least(f.severity, chosen.fail_on) for r in results for f in r.findings)

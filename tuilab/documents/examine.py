@@ -327,7 +327,6 @@ def _refused(preset: Preset, validate: Validate | None) -> Gap | None:
 
 
 def _unresolved_parts(example: Example, parsed: Parsed, gaps: list[Gap]) -> tuple[Unresolved, ...]:
-    """Return everything that the checker did not understand, sorted by line and without duplicates."""
     found = [(line, reason) for line, reason in parsed.broken]
     found += [(line, reason) for line, reason in example.notes]
     found += [(gap.line, gap.reason) for gap in gaps]

@@ -62,7 +62,6 @@ class Example:
 
     @property
     def target(self) -> str:
-        """The major TensorFlow version for which the code was written: `1`, `2`, or `auto` to infer it."""
         return self.facts.target
 
     @cached_property
@@ -149,7 +148,6 @@ class Example:
 
     @cached_property
     def is_of_others(self) -> bool:
-        """True if the code imports another machine learning library, to which its calls may belong."""
         found = re.findall(r"^[ \t]*(?:import|from)[ \t]+(\w+)", self.block.code, re.MULTILINE)
         return bool(set(found) & OTHERS)
 

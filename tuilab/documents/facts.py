@@ -105,12 +105,10 @@ class Facts:
         return found
 
     def find_weights(self, model: Model) -> TraceEvent | None:
-        """Return the event that creates a model's variables; None if it is not visible."""
         return self._weights.get(id(model))
 
     @cached_property
     def shows_placement(self) -> bool:
-        """True if the code shows where its ops run: through a tensor's device, or TensorFlow's log."""
         shown = ("tensor.device", "tensor.backing_device", "tf.debugging.set_log_device_placement")
         return any(event.name in shown for event in self._trace.events)
 
@@ -573,7 +571,6 @@ def is_subject(event: TraceEvent) -> bool:
 
 
 def _dtype(event: TraceEvent) -> str:
-    """Return the dtype of an op's kernel; "" if the op has none or the dtype is unknown."""
     given = event.result if event.kind in ("op", "create") else None
     return (given.dtype or "") if isinstance(given, Tensor) else ""
 

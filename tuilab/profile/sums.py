@@ -254,7 +254,6 @@ class _Running:
 
 
 def _direction(name: str) -> str:
-    """Return the direction of a copy, given the name of its event in CUPTI or ROCm's tracer."""
     if _TO_DEVICE.search(name):
         return "copy_in"
     return "copy_out" if _TO_HOST.search(name) else "copy"

@@ -33,8 +33,6 @@ class Edit:
 
 @dataclass(frozen=True)
 class Fixed:
-    """The text of a file before and after the fixes, and the number of changed places."""
-
     path: Path
     before: str
     after: str

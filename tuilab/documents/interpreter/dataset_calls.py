@@ -180,7 +180,6 @@ def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Argument
 
 
 def _trace_mapped(interpreter: Interpreter, name: str, args: Arguments, elements: list[Value]) -> Value:
-    """Interpret a mapped function once, as TensorFlow traces it."""
     target = args.get("map_func", "predicate", "reduce_func", "scan_func", "0")
     if not isinstance(target, _CALLABLE):
         return Unknown("the result of a mapped function", args.line)

@@ -114,7 +114,6 @@ def _register(table: dict[Any, Any], kinds: Sequence[type], function: E) -> E:
 
 
 def numbered(args: list[Value]) -> dict[str, Value]:
-    """Return arguments keyed by position, for a callee whose parameter names are unknown."""
     return {str(number): value for number, value in enumerate(args)}
 
 

@@ -40,7 +40,6 @@ IMAGES: dict[str, tuple[int, int, tuple[int, ...]]] = {
 
 
 def _data_set(train: int, test: int, image: tuple[int, ...]) -> Value:
-    """Return `(x_train, y_train), (x_test, y_test)`, as uint8 arrays."""
     labels = () if len(image) == 2 else (1,)
 
     def part(count: int) -> Value:
@@ -67,7 +66,6 @@ def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.loader.load")
 def load_into_session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a TensorFlow 1 function that reads files and restores variables into a session."""
     interpreter.event("build", name, args.line, args.values)
     return Unknown(f"the result of {name}", args.line)
 

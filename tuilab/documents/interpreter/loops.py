@@ -229,9 +229,6 @@ def _is_empty(node: "ast.For | ast.AsyncFor | ast.While") -> bool:
 
 
 def _does_nothing(statement_: ast.stmt) -> bool:
-    """Return True if the statement does nothing: `pass`, `…`, `break`, or an `if` with only such
-    statements.
-    """
     if isinstance(statement_, ast.Pass | ast.Break | ast.Continue):
         return True
     if isinstance(statement_, ast.Expr):

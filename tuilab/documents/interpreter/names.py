@@ -108,7 +108,6 @@ def canonical(module: str) -> str:
 
 
 def module(dotted: str, spelled: str) -> Api:
-    """Return the value that represents an imported module."""
     keras = dotted.removeprefix(_PRIVATE).partition(".")[0] == "keras"
     return Api(canonical(dotted), spelled, dotted if keras else "")
 

@@ -30,8 +30,6 @@ _LIBRARY_METHODS = ("apply_gradients", "minimize", "update_state")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A method call with its object and arguments."""
-
     owner: OpaqueObject
     name: str
     args: list[Value]
@@ -59,7 +57,6 @@ def methods_of(kind: str) -> Callable[[Method], Method]:
 
 
 def assumed(kind: str, line: int) -> Value:
-    """Return a value that represents a model, session or TFLite interpreter created outside the document."""
     if kind == "model":
         return Model([], line, open=True, assumed=True)
     return OpaqueObject(kind, {"given": NONE} if kind == "lite" else None)
@@ -250,7 +247,6 @@ def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
 
 
 def _is_op(asked: Asked) -> bool:
-    """Return True if a session runs only ops and fetches no values."""
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     items = value.items if isinstance(value, Listing) else [value]
     return all(isinstance(item, Bound) and item.name in _OPS for item in items)

@@ -113,7 +113,6 @@ def given_sides(args: Arguments) -> Shape | None:
 
 
 def square(args: Arguments) -> Shape | None:
-    """Return the shape of `eye`: by default, there are as many columns as rows."""
     rows = integer(args.get("num_rows", "N"))
     columns = args.get("num_columns", "M")
     return (rows, rows if columns == NONE else integer(columns))
@@ -130,7 +129,6 @@ def counted(args: Arguments) -> Shape:
 
 
 def spaced(args: Arguments) -> Shape:
-    """Return the shape of `linspace`: by default, 50 samples."""
     return (integer(args.get("num")) if args.has("num") else 50,)
 
 
@@ -230,7 +228,6 @@ def convolved(args: Arguments) -> Shape | None:
 
 
 def signal(args: Arguments) -> Shape | None:
-    """Return the shape of a filter's result: the shape of its signal."""
     value = args.get("input", "x", "signal", "signals", "2")
     return value.shape if isinstance(value, Tensor) else None
 

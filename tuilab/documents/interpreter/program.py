@@ -178,7 +178,6 @@ def _read_uncalled(interpreter: Interpreter) -> None:
 
 
 def _imports(node: ast.AST) -> set[str]:
-    """Return the libraries that a function imports, by their top-level names."""
     found: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Import):

@@ -146,7 +146,6 @@ def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
 
 
 def _is_of_other_backend(test: ast.expr) -> bool:
-    """Return True if a condition is true only with a Keras backend other than TensorFlow."""
     return bool(_OTHER_BACKEND.search(ast.unparse(test)[:400]))
 
 
@@ -280,7 +279,6 @@ _OF_NAMES = words("AttributeError ImportError ModuleNotFoundError NameError")
 
 
 def _caught(handler: ast.ExceptHandler, scope: Scope, interpreter: Interpreter) -> tuple[str, ...]:
-    """Return the dotted names of the exceptions that a handler catches."""
     if handler.type is None:
         return ("",)
     value = interpreter.evaluate(handler.type, scope)

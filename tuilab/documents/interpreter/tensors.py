@@ -127,7 +127,6 @@ def _clash(one: Shape, other: Shape) -> bool:
 
 
 def library(values: Sequence[Value]) -> Literal["tf", "np"]:
-    """Return the library that computes an operation: TensorFlow if any operand is one of its tensors."""
     found = [v.library for v in values if isinstance(v, Tensor)]
     return "np" if found and "tf" not in found else "tf"
 

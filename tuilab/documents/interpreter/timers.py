@@ -50,7 +50,6 @@ def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("cv2.waitKey", "cv2.waitKeyEx")
 def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function that waits for a key press for a limited time."""
     _paces(interpreter, args)
     interpreter.event("opaque", name, args.line, args.values)
     return Unknown(f"the result of {name}", args.line)
@@ -75,7 +74,6 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def repeated(interpreter: Interpreter, line: int, count: int | None, read: Callable[[], T]) -> T:
-    """Interpret code as the body of a timer's loop."""
     with interpreter.inside(Loop(line, line, count)):
         return read()
 

@@ -55,7 +55,6 @@ SESSION = re.compile(r"^_?(?:tf_?)?sess(?:ion)?$", re.IGNORECASE)
 
 
 def assumes_keras(imported: set[str]) -> bool:
-    """Return True if a model of unknown origin, in a document with these imports, is a Keras model."""
     return bool(imported & {"tensorflow", "keras", "tf_keras"}) and not imported & OTHERS
 
 

@@ -211,8 +211,6 @@ class Instance(Value):
 
 @dataclass(frozen=True, slots=True)
 class Bound(Value):
-    """A method bound to its object."""
-
     owner: Value
     name: str
     function: Value | None = None
@@ -316,7 +314,6 @@ NONE = Known(None)
 
 
 def is_number(value: Value | None) -> bool:
-    """Return True if the value is a Python number or bool, even an unknown one."""
     return isinstance(value, Number) or (
         isinstance(value, Known) and isinstance(value.value, int | float | bool)
     )

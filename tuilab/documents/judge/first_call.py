@@ -180,7 +180,6 @@ _ABOVE, _BELOW = 40, 3
 
 
 def means_first_call(words: str) -> bool:
-    """Return True if a label or comment says that the timing includes a first call on purpose."""
     return bool(_MEANT.search(words))
 
 
@@ -228,7 +227,6 @@ def main_work(events: list[TraceEvent]) -> TraceEvent | None:
 
 
 def _makes_session(events: list[TraceEvent]) -> bool:
-    """Return True if the region creates a session, in which nothing has run before."""
     return any(event.kind == "build" and event.name.endswith("Session") for event in events)
 
 

@@ -81,7 +81,6 @@ def is_log(
 
 
 def _is_placed(events: list[TraceEvent]) -> bool:
-    """Return True if the code requests a device for most of the computation."""
     work = [bool(e.place.families) for e in events if e.kind in ("op", "graph", "train")]
     return 2 * sum(work) > len(work)
 
@@ -166,13 +165,11 @@ def _trainings(events: list[TraceEvent]) -> frozenset[str]:
 
 
 def is_long(event: TraceEvent) -> bool:
-    """Return True for a training run of several epochs, whose time is not a time per call."""
     epochs = event.arguments.get("epochs")
     return event.kind == "train" and epochs is not None and integer(epochs) != 1
 
 
 def is_about_speed(example: Example, region: Region) -> bool:
-    """Return True if a title or the function's name mentions speed."""
     function = example.trace.events[region.first].place.function
     head = "\n".join(example.source[:_HEAD]) if example.block.script else ""
     lines = (example.document_title, example.block.heading, function, " ".join(_SAYS.findall(head)))
@@ -224,7 +221,6 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
 
 @lru_cache(maxsize=4)
 def _names(code: str) -> tuple[Counter[str], Counter[str]]:
-    """Return two counters: the occurrences of each name in the code, and the assignments to it."""
     return Counter(re.findall(r"\w+", code)), Counter(re.findall(r"\b\w+\b(?=\s*=[^=])", code))
 
 

@@ -96,7 +96,6 @@ def _statement(name: str, rest: str) -> str:
 
 
 def _is_once(rest: str) -> bool:
-    """Return True if the options of `timeit` request a single run of a single loop."""
     options = _OPTIONS.match(rest)
     return bool(options and _ONE_RUN.search(options[0]) and _ONE_LOOP.search(options[0]))
 
@@ -144,5 +143,4 @@ _SET_UP = re.compile(
 
 
 def is_notebook(code: str) -> bool:
-    """Return True if an article's code contains notebook set-up code or cell magics."""
     return ("%" in code or "!" in code) and bool(_SET_UP.search(code))

@@ -79,7 +79,6 @@ def repeats_in_unit(trace: Trace, event: TraceEvent, *, timers: bool = False) ->
 
 
 def reason(value: Value | None) -> str:
-    """Return the reason why a value is unknown."""
     if isinstance(value, Unknown):
         return value.reason
     if isinstance(value, Tensor) and value.shape is None:

@@ -117,7 +117,6 @@ def _parallel_calls(dataset: Dataset) -> Value | None:
 
 
 def _source(trace: Trace, source: Step, out: Pipeline) -> None:
-    """Determine the source of the images, and their number."""
     if source.name in ("from_tensor_slices", "from_tensors"):
         out.parameters["source"] = "memory"
         count = first_side(source.arguments.get("tensors"))

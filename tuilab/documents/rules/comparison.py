@@ -174,7 +174,6 @@ _OTHER_PART = re.compile(
 
 
 def _is_meant(one: Timing, other: Timing) -> bool:
-    """Return True if the document intends to compare these totals: no label names a part of a program."""
     return not (_OTHER_PART.search(one.label) or _OTHER_PART.search(other.label))
 
 
@@ -283,7 +282,6 @@ def _are_ways(example: Example, one: Timing, other: Timing) -> bool:
 
 
 def _above(example: Example, region: Region) -> str:
-    """Return the comments near a timing without a label; "" if the timing has a label."""
     if region.told or region.name:
         return ""
     return " ".join(example.comment(n) for n in range(region.line - 4, region.last_line + 1))

@@ -45,7 +45,6 @@ def _is_opaque(events: list[TraceEvent]) -> bool:
 
 
 def works(events: list[TraceEvent]) -> list[TraceEvent]:
-    """Return the events that a benchmark may be meant to time."""
     return [event for event in events if event.kind in WORK]
 
 
@@ -107,7 +106,6 @@ def _may_work(example: Example, timing: Timing) -> bool:
 
 
 def _empty(example: Example, timing: Timing) -> Hit:
-    """Return the hit for a timing without work."""
     region, events = timing.region, timing.events
     loop = next((x for x in example.loops if region.line <= x.line <= region.last_line), None)
     line = loop.line if loop is not None else region.line
@@ -360,7 +358,6 @@ def _printed_around(example: Example) -> Iterator[Hit]:
 
 
 def _is_printed(events: list[TraceEvent], clock: TraceEvent) -> bool:
-    """Return True if a print on the same line is the only use of a clock reading."""
     after = events[clock.index + 1] if clock.index + 1 < len(events) else clock
     return after.kind == "print" and after.line == clock.line
 
@@ -390,7 +387,6 @@ def _is_casual(example: Example, timing: Timing) -> bool:
 
 
 def _is_of_numpy(example: Example) -> bool:
-    """Return True if an example in an article imports NumPy and mentions no machine learning library."""
     block = example.block
     alone = not block.script and not block.cell and bool(_IMPORTS.search(block.code))
     return alone and not _OF_TENSORFLOW.search(block.code)

@@ -59,7 +59,6 @@ def refused(example: Example) -> Iterator[Hit]:
 
 
 def _nearby_text(example: Example, line: int) -> str:
-    """Return the comments from three lines above the line to one line below it."""
     return " ".join(example.comment(number) for number in range(line - 3, line + 2))
 
 

@@ -49,13 +49,11 @@ def side_effects(example: Example) -> Iterator[Hit]:
 
 
 def _is_meant(example: Example, line: int, words: str) -> bool:
-    """Return True if the code says that it demonstrates tracing."""
     lines = (words, example.text(line), example.block.heading, *(p.text for p in _around(example)))
     return any("trac" in text.lower() for text in lines)
 
 
 def _around(example: Example) -> list[Passage]:
-    """Return the lines of prose just before and after an example."""
     return [*example.block.before[-12:], *example.block.after[:12]]
 
 

@@ -140,7 +140,6 @@ _FEW_STEPS = 1_000
 
 
 def _steps(work: TraceEvent) -> int | None:
-    """Return the total number of training steps; None if unknown."""
     rows, size, epochs = rows_of(work), batch_of(work), integer(work.arguments.get("epochs"))
     return None if rows is None or not epochs or not size else -(-rows // size) * epochs
 
