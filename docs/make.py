@@ -200,12 +200,11 @@ def formats_page() -> str:
     text = f"""\
         # Formats
 
-        This page describes the formats that scripts can rely on. Times are plain numbers in
-        seconds, sizes in bytes. A schema may gain fields, so ignore unknown fields. It never renames, moves or redefines a field.
+        This page describes the formats that scripts can rely on. Times are in seconds, sizes in bytes. A schema may gain fields, so ignore unknown fields. It never renames, moves or redefines a field.
 
         `tuilab schema NAME` prints the JSON Schema of a format with the meaning of each field. NAME is one of
         {", ".join(f"`{name}`" for name in SCHEMAS)}. This page shows the two objects that scripts read most.
-        `python docs/make.py` generates it.
+        `python docs/make.py` generates this page.
 
         ## `tuilab run --json`
 

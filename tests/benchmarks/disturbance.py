@@ -241,7 +241,7 @@ def measure() -> list[Row]:
         steady = same[worst][1] >= 1 - limit and same[worst][2] <= 1 + limit
         shown = f"{ratio:.3f} [{low:.3f} {high:.3f}]"
         if not steady:
-            shown += "; between the two groups without the screen: {:.3f} [{:.3f} {:.3f}]".format(
+            shown += "; control (the two groups without the screen): {:.3f} [{:.3f} {:.3f}]".format(
                 *same[worst]
             )
         met = abs(ratio - 1) <= limit if steady else None

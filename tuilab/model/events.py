@@ -271,7 +271,7 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 class TurnOver(_RunEvent, frozen=True, kw_only=True, tag="turn-over"):
-    """This worker has finished its turn and waits for the next (`Measure.turns`).
+    """This worker has finished its turn and waits for its next one (`Measure.turns`).
 
     Only the runner reads it.
     """
