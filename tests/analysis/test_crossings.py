@@ -57,8 +57,8 @@ def test_a_lead_at_one_isolated_size_is_not_a_crossing() -> None:
 
 def test_with_more_sizes_each_needs_stronger_evidence() -> None:
     # 2.5 standard errors from 0 are enough for a single size, but not for one of twenty sizes.
-    assert signs([place(1, 0.0025)]) == [1]
-    assert signs([place(x, 0.0025) for x in range(1, 21)]) == [0] * 20
+    assert signs([place(1, 0.025, 0.01)]) == [1]
+    assert signs([place(x, 0.025, 0.01) for x in range(1, 21)]) == [0] * 20
 
 
 def test_places_need_both_arms() -> None:

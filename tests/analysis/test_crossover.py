@@ -2,11 +2,13 @@
 
 import math
 import random
+import re
 from collections.abc import Callable
 
 import pytest
 
-from tuilab.analysis.crossover import Pair, Timings, crossover, next_size
+from tuilab.analysis.crossover import Pair, Timings, crossover, crossover_of, next_size, places
+from tuilab.analysis.ratios import ratio
 
 PAIR = Pair("gpu", "cpu", "GPU graph", "CPU graph", "samples")
 SIZES = (256, 1_024, 4_096, 16_384, 65_536)
@@ -50,17 +52,17 @@ def test_no_crossover_names_the_faster_arm_and_its_factor() -> None:
     found = crossover(measured(lambda x: 3 * cpu(x)), measured(cpu, seed=2), PAIR)
     assert (found.status, found.at, found.ci95) == ("none", None, None)
     assert found.sentence.startswith(
-        "No crossover up to 65,536 samples. CPU graph is faster than GPU graph ("
+        "No crossover up to 65,536 samples. CPU graph is faster than GPU graph at every size: "
     )
-    assert found.sentence.endswith("× at 65,536).")
+    assert found.sentence.endswith("] at 65,536, round by round.")
 
 
 def test_no_crossover_claims_no_lead_within_the_noise() -> None:
     ahead = measured(cpu, seed=2)
     found = crossover(measured(lambda x: cpu(x) * (0.999 if x == 256 else 1.3)), ahead, PAIR)
     assert found.status == "none"
-    assert "CPU graph is faster than GPU graph (1.3" in found.sentence and "at 1,024, 1." in found.sentence
-    assert found.sentence.endswith("; below 1,024 the two cannot be told apart.")
+    assert "CPU graph is faster than GPU graph from 1,024 on: 1." in found.sentence
+    assert found.sentence.endswith(" Below 1,024 the two are equal within the noise.")
 
 
 def test_a_gap_that_closes_at_the_end_is_beyond() -> None:
@@ -69,7 +71,8 @@ def test_a_gap_that_closes_at_the_end_is_beyond() -> None:
     assert (found.status, found.a) == ("beyond", "gpu")
     start = "GPU graph does not overtake CPU graph up to 16,384 samples. It is still 1.2"
     assert found.sentence.startswith(start)
-    assert found.sentence.endswith("× slower there, but the gap closes.")
+    assert " slower there [1." in found.sentence
+    assert found.sentence.endswith("], round by round, but the gap closes.")
 
 
 def test_a_gap_that_closes_too_slowly_gives_no_crossover() -> None:
@@ -85,11 +88,10 @@ def test_equal_at_the_largest_size_is_beyond() -> None:
 
 def test_equal_arms_are_unknown_and_few_rounds_say_so() -> None:
     same = crossover(measured(cpu), measured(cpu, seed=2), PAIR)
-    assert (same.status, same.sentence) == (
-        "unknown",
-        "GPU graph and CPU graph are equal within the noise at every size.",
-    )
-    wide = crossover(measured(cpu, spread=0.6), measured(cpu, seed=2, spread=0.6), PAIR)
+    assert same.status == "unknown"
+    assert same.sentence.startswith("GPU graph and CPU graph are within 1.")
+    assert same.sentence.endswith("% of each other at every size.")
+    wide = crossover(measured(cpu, spread=0.6), measured(cpu, seed=4, spread=0.6), PAIR)
     assert (wide.status, wide.sentence) == (
         "unknown",
         "GPU graph and CPU graph cannot be told apart at any size.",
@@ -170,3 +172,54 @@ def test_bisection_uses_only_allowed_sizes() -> None:
 def test_equal_arms_leave_no_size_to_bisect() -> None:
     step = next_size(measured(cpu), measured(cpu, seed=2))
     assert step.size is None
+
+
+def test_a_crossover_is_a_whole_size_or_lies_between_two() -> None:
+    def gpu(x: int) -> float:
+        return (6.3 / x) ** 0.05
+
+    sizes = (1, 4, 16, 64)
+    coarse = crossover(measured(gpu, sizes), measured(lambda x: 1.0, sizes, seed=2), PAIR)
+    assert coarse.at is not None and coarse.ci95 is not None
+    low, high = (int(end) for end in coarse.ci95)
+    assert (low, high) == coarse.ci95 and high > low + 1
+    assert coarse.sentence == f"GPU graph overtakes CPU graph at {coarse.at:.0f} samples [{low} {high}]."
+    near = (1, 4, 6, 7, 8)
+    fine = crossover(measured(lambda x: 6.3 / x, near), measured(lambda x: 1.0, near, seed=2), PAIR)
+    assert fine.ci95 == (6, 7)
+    assert fine.sentence == "GPU graph overtakes CPU graph between 6 and 7 samples."
+
+
+def test_a_lead_that_reverses_next_to_a_crossover_widens_it() -> None:
+    near = (1, 4, 6, 7, 8, 16, 64)
+
+    def gpu(x: int) -> float:
+        return (6.3 / x) ** 0.3
+
+    def uneven(x: int) -> float:
+        return gpu(x) * {6: 0.8, 7: 1.3}.get(x, 1.0)
+
+    even, found = (
+        crossover(measured(cost, near), measured(lambda x: 1.0, near, seed=2), PAIR) for cost in (gpu, uneven)
+    )
+    assert even.ci95 == (6, 7)
+    assert found.ci95 is None or (found.ci95[0] < 6 and found.ci95[1] > 7)
+
+
+def test_sentences_agree_with_the_interval_at_each_size() -> None:
+    """`cannot be told apart` is only said of sizes at which the 95% interval of the ratio contains 1."""
+    told = 0
+    for seed in range(60):
+        a = measured(lambda x: cpu(x) * 1.25, spread=0.35, seed=seed)
+        b = measured(cpu, spread=0.35, seed=1_000 + seed)
+        shown = {x: (found, "") for x in SIZES if (found := ratio(a[x], b[x])) is not None}
+        apart = [x for x, (found, _) in shown.items() if found.sign]
+        sentence = crossover_of(places(a, b, shown=shown), PAIR).sentence
+        told += 0 < len(apart) < len(SIZES)
+        if apart:
+            assert "at any size" not in sentence
+        if apart and (below := re.search(r"Below ([\d,]+) the two cannot be told apart", sentence)):
+            assert min(apart) == int(below[1].replace(",", ""))
+        if len(apart) < len(SIZES):
+            assert "at every size:" not in sentence
+    assert told > 30

@@ -33,22 +33,34 @@ def measure(
 
 
 def swept(
-    rng: np.random.Generator, costs: list[Cost], spread: float, lasting: float, rounds: int
+    rng: np.random.Generator,
+    costs: list[Cost],
+    spread: float,
+    lasting: float,
+    rounds: int,
+    sizes: tuple[int, ...] = SIZES,
+    scatter: float = 0.0,
+    drift: float = 0.0,
 ) -> tuple[Timings, Timings]:
     """Return the timings of two arms: the fastest at the largest size and the fastest at the smallest.
 
-    The sweep may add up to eight sizes.
+    The sweep may add up to eight sizes. scatter: each arm's times at each size, in the order of measurement,
+    have a common log-normal factor of this spread, with an autocorrelation of `drift`.
     """
+    shift = np.zeros(len(costs))
 
     def at(size: int) -> list[dict[int, float]]:
-        return [measure(rng, cost, size, spread, lasting, rounds) for cost in costs]
+        if scatter:
+            shift[:] = drift * shift + math.sqrt(1 - drift**2) * scatter * rng.standard_normal(len(costs))
+        every = [measure(rng, cost, size, spread, lasting, rounds) for cost in costs]
+        return [{r: s * math.exp(log) for r, s in arm.items()} for log, arm in zip(shift, every, strict=True)]
 
     arms: list[dict[int, dict[int, float]]] = [{} for _ in costs]
-    for size in SIZES:
+    for size in sizes:
         for arm, times in zip(arms, at(size), strict=True):
             arm[size] = times
     first, last = (
-        sorted(arms, key=lambda arm: np.median([*arm[size].values()])) for size in (SIZES[0], SIZES[-1])
+        sorted(arms, key=lambda arm: np.median([*arm[size].values()])) for size in (sizes[0], sizes[-1])
     )
     b = first[0]
     a = next(arm for arm in last if arm is not b)
@@ -72,6 +84,21 @@ def test_at_most_10_of_200_sweeps_of_equal_arms_claim_a_crossover(
     for _ in range(200):
         sweep = swept(rng, costs, rng.uniform(0.05, 0.3), lasting, rounds)
         claims += crossover(*sweep, PAIR).status in FOUND
+    assert claims <= 10
+
+
+@pytest.mark.parametrize("sizes", [SIZES, (1, 4, 16, 64), (16, 64, 256)])
+@pytest.mark.parametrize("rounds", [8, 20])
+@pytest.mark.parametrize("drift", [0.0, 0.7])
+def test_at_most_10_of_200_sweeps_claim_a_crossover_if_each_size_varies_by_30_to_80_percent(
+    drift: float, rounds: int, sizes: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(53)
+    costs: list[Cost] = [lambda size: 1e-4 + 1e-8 * size] * 2
+    claims = 0
+    for _ in range(200):
+        noise_of = rng.uniform(0.05, 0.3), 0.25, rounds, sizes, rng.uniform(0.3, 0.8), drift
+        claims += crossover(*swept(rng, costs, *noise_of), PAIR).status in FOUND
     assert claims <= 10
 
 

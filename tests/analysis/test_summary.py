@@ -19,12 +19,13 @@ from tests.analysis.made_runs import (
     unavailable,
 )
 from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
+from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.claims import Claim, FactIs
 from tuilab.model.models import ModelInfo
-from tuilab.model.result import ArmResult, RunResult
+from tuilab.model.result import ArmResult, Ratio, RunResult
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Axis
 
@@ -167,6 +168,39 @@ def test_crossovers_pair_modes_and_put_the_fastest_first() -> None:
     assert len(pairs) == len(set(pairs)) == 3
     assert result.crossover == result.crossovers[0]
     assert result.crossover.at == pytest.approx(22_222, rel=0.1)
+
+
+def in_turns(costs: dict[Arm, tuple[float, ...]], sizes: tuple[int, ...]) -> RunState:
+    """Return a finished sweep whose arms take the given seconds in turn, at every size."""
+    state = begun(list(costs), gpu=False, sizes=sizes)
+    for index in range(21):
+        blocks = tuple(
+            e.Block(arm.id, point.index, 1, cost[index % len(cost)], cost[index % len(cost)])
+            for arm, cost in costs.items()
+            for point in state.points
+        )
+        state.apply(e.Round(run="r", index=index, blocks=blocks, elapsed_s=0.1 * (index + 1)))
+    return finish(state)
+
+
+def test_the_factor_of_a_sweep_is_the_ratio_of_a_run_at_that_size() -> None:
+    sizes = (256, 1_024)
+    result = summarise(in_turns({GRAPH: (1.0, 1.0, 4.0), XLA: (2.0, 2.2, 4.4)}, sizes))
+    assert [len(point.ratios) for point in result.points] == [1, 1]
+    # 256 is the headline size, so the run's own ratio is that of the first point.
+    own, last = result.ratios[0], result.points[-1].ratios[0]
+    assert own == result.points[0].ratios[0] or turned(own) == result.points[0].ratios[0]
+    if last.a == GRAPH.id:
+        last = turned(last)
+    estimate = RatioEstimate(last.ratio, *last.ci95, n=21)
+    assert result.crossover is not None
+    assert f"{estimate.words} {estimate.span} at 1,024, round by round;" in result.crossover.sentence
+    assert "the quotient of the medians is 2.20×, because" in result.crossover.sentence
+
+
+def turned(ratio: Ratio) -> Ratio:
+    low, high = ratio.ci95
+    return Ratio(ratio.b, ratio.a, 1 / ratio.ratio, (1 / high, 1 / low), ratio.paired)
 
 
 def test_without_a_gpu_the_fastest_arms_of_both_ends_are_compared() -> None:

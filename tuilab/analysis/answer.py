@@ -297,7 +297,7 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
     what = "one graph" if graph.arm.mode == "graph" else "XLA"
     lead = _capital(f"{'so far ' if state.running else ''}{what}", keep=False)
     contradicted = (ratio.ratio < 1) != (arms.index(eager) < arms.index(graph))
-    if not ratio.differs or contradicted:
+    if not ratio.sign or contradicted:
         verb = "are equal" if ratio.alike else "cannot be told apart"
         unseen = "" if state.running else _unseen([ratio])
         return f"{lead} and eager {verb} within the noise. {_against(graph, eager, point)}{unseen}."

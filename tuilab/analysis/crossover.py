@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from tuilab.analysis.processes import combined, spans
-from tuilab.analysis.ratios import from_location, log_ratios
+from tuilab.analysis.ratios import RatioEstimate, from_location, log_ratios
 from tuilab.analysis.statistics import (
     CORRELATED_FROM,
     Location,
+    chi_squared_tail,
     locate,
     rank_autocorrelation,
     remembered,
     t_quantile,
 )
-from tuilab.analysis.words import listed, on_axis, size, size_interval
+from tuilab.analysis.words import listed, on_axis, percent, size, size_interval
 from tuilab.model.result import Crossover
 
 Timings = Mapping[int, Mapping[int, float]]
@@ -35,12 +36,55 @@ half of the variance of noise of 5 to 30%, at most 5% of the sweeps show a cross
 """
 
 
+GAP = 0.782
+"""Mean square of `_outside` for independent normal values of variance 1, from their order statistics."""
+NEAR = 0.25
+"""Three sizes are near each other if the product of the two gaps (logs of size) is at most this."""
+BENT = 1 / 4
+"""Largest second derivative of the log ratio of costs α + β · size, over log size."""
+LEAST_DF = 4
+"""Fewest degrees of freedom of the scatter. With fewer, the t quantile is so large that a single uneven size
+hides every crossover. Calibrated as `LASTING`.
+"""
+BY_CHANCE = 0.01
+"""Probability with which the errors of the means alone are taken for scatter between the sizes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Variation between sizes that no interval over rounds shows: the standard deviation of a log ratio, and
+    its degrees of freedom.
+    """
+
+    deviation: float = 0.0
+    df: int = 1
+
+    def half_width(self, level: float) -> float:
+        return t_quantile((1 + level) / 2, self.df) * self.deviation if self.deviation else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class SizeRatio:
-    """The mean logarithm of a's time over b's at one size."""
+    """The mean logarithm of a's time over b's at one size.
+
+    shown: the same ratio as the sentences print it; by default, `ratio`. note: a clause if the quotient of
+    the medians is outside its interval. scatter: the variation between the sizes of the sweep.
+    """
 
     size: int
     ratio: Location
+    shown: RatioEstimate | None = None
+    note: str = ""
+    scatter: Scatter = Scatter()
+
+    @property
+    def estimate(self) -> RatioEstimate:
+        return self.shown or from_location(self.ratio)
+
+    @property
+    def told(self) -> int:
+        """Which arm is faster by the printed interval: `RatioEstimate.sign`. No sentence contradicts it."""
+        return self.estimate.sign
 
     @property
     def error(self) -> float:
@@ -49,9 +93,12 @@ class SizeRatio:
 
     def sign(self, level: float) -> int:
         """Return +1 if a is slower, −1 if a is faster, 0 if the confidence interval at `level` contains a
-        ratio of 1.
+        ratio of 1 or the printed one does.
         """
-        return _sign(self.ratio, level)
+        return self._as_told(_sign(self.ratio, level))
+
+    def _as_told(self, sign: int) -> int:
+        return sign if sign == self.told else 0
 
     def lead(self, level: float) -> int:
         """Return `sign`, or 0 if a disturbance during all rounds of this size could have caused the
@@ -59,17 +106,26 @@ class SizeRatio:
 
         Such a disturbance shifts every round of a size equally, so no interval over rounds shows it. Its
         standard deviation is assumed to be `LASTING` times that of one round, and is added in quadrature to
-        the error of the mean.
+        the error of the mean, as is the scatter between the sizes.
         """
         if self.ratio.error is None:
             return 0
         wider = math.hypot(1.0, LASTING * math.sqrt(self.ratio.n))
-        return _sign(replace(self.ratio, error=self.ratio.error * wider), level)
+        ratio = replace(self.ratio, error=self.ratio.error * wider)
+        return self._as_told(_sign(ratio, level, self.scatter.half_width(level)))
+
+    @property
+    def scattered_error(self) -> float:
+        """The `error` with which the 95% interval also covers the scatter between the sizes."""
+        if self.ratio.error is None:
+            return math.inf
+        t = t_quantile((1 + LEVEL) / 2, self.ratio.df)
+        return math.hypot(self.error, self.scatter.half_width(LEVEL) / t)
 
 
-def _sign(ratio: Location, level: float) -> int:
+def _sign(ratio: Location, level: float, more: float = 0.0) -> int:
     half = ratio.half_width(level)
-    if half is None or abs(ratio.mean) <= half:
+    if half is None or abs(ratio.mean) <= math.hypot(half, more):
         return 0
     return 1 if ratio.mean > 0 else -1
 
@@ -81,6 +137,7 @@ class Crossing:
     at, low, high: the size and its 95% interval. below, above: the nearest measured sizes on either side of
     `at`. curvature: distance (as a log of size) from `at` to the farthest result of other interpolations; the
     interval includes these results. overtakes: True if a is faster above `at`, False if b is.
+    scattered: True if the interval covers scatter between the sizes, which more sizes can narrow.
     """
 
     at: float
@@ -90,6 +147,7 @@ class Crossing:
     above: int
     curvature: float
     overtakes: bool
+    scattered: bool = False
 
     @property
     def half_width(self) -> float:
@@ -97,7 +155,11 @@ class Crossing:
         return max(math.log(self.high / self.at), math.log(self.at / self.low))
 
 
-def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[SizeRatio]:
+Shown = Mapping[int, tuple[RatioEstimate, str]]
+"""Size → the ratio of the two arms as a run's answer prints it, and its note (`SizeRatio`)."""
+
+
+def places(a: Timings, b: Timings, begun: Sequence[int] = (), shown: Shown | None = None) -> list[SizeRatio]:
     """Return the mean log ratio at each positive size at which the arms share rounds, in ascending order.
 
     begun: the first round of each process after the first (`processes.combined`). The autocorrelation of the
@@ -110,7 +172,63 @@ def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[SizeRatio]
     located = {size: _located(samples, rho) for size, (samples, _) in logs.items()}
     if begun:
         located = {s: combined(whole, _by_process(a[s], b[s], begun, rho)) for s, whole in located.items()}
-    return [SizeRatio(size, ratio) for size, ratio in located.items() if ratio is not None]
+    at = [
+        SizeRatio(size, ratio, *(shown or {}).get(size, (None, "")))
+        for size, ratio in located.items()
+        if ratio is not None
+    ]
+    scatter = scatter_of(at)
+    return [replace(place, scatter=scatter) for place in at]
+
+
+def scatter_of(at: Sequence[SizeRatio]) -> Scatter:
+    """Return the variation between neighboring sizes beyond the errors of their means; the larger of two
+    estimates.
+
+    Where costs are of the form α + β · size, the ratio rises or falls along the whole axis, so each size's
+    log ratio lies between its neighbors'; and near each other, three sizes lie almost on a line. Two sizes
+    show no scatter.
+    """
+    known = [place for place in at if math.isfinite(place.error)]
+    triples = list(zip(known, known[1:], known[2:], strict=False))
+    near = [found for triple in triples if (found := _off_the_line(*triple)) is not None]
+    return max(
+        _beyond([(_outside(*t) ** 2 / GAP, t[1].error ** 2) for t in triples]),
+        _beyond(near),
+        key=lambda found: found.deviation,
+    )
+
+
+def _beyond(squares: Sequence[tuple[float, float]]) -> Scatter:
+    """Return the scatter that explains the variances found, given the variances that the errors explain."""
+    k = len(squares)
+    found, explained = (sum(each) / k for each in zip(*squares, strict=True)) if k else (0.0, 0.0)
+    if not k or found <= explained:
+        return Scatter()
+    if explained and chi_squared_tail(k * found / explained, k) > BY_CHANCE:
+        return Scatter()
+    return Scatter(math.sqrt(found - explained), max(k, LEAST_DF))
+
+
+def _outside(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> float:
+    """Return the distance of a size's log ratio from the range between its neighbors', 0 within it."""
+    low, high = sorted((before.ratio.mean, after.ratio.mean))
+    return max(low - place.ratio.mean, place.ratio.mean - high, 0.0)
+
+
+def _off_the_line(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> tuple[float, float] | None:
+    """Return the variance of one size that explains how far three sizes are from a line, and the variance
+    that their errors explain; None unless they are near each other.
+    """
+    left, right = math.log(place.size / before.size), math.log(after.size / place.size)
+    if left * right > NEAR:
+        return None
+    w = left / (left + right)
+    off = abs(place.ratio.mean - (1 - w) * before.ratio.mean - w * after.ratio.mean)
+    weights = 1.0, (1 - w) ** 2, w**2
+    errors = (each.error**2 for each in (place, before, after))
+    explained = sum(weight * square for weight, square in zip(weights, errors, strict=True))
+    return max(0.0, off - BENT * left * right / 2) ** 2 / sum(weights), explained / sum(weights)
 
 
 def _by_process(
@@ -151,16 +269,26 @@ def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
     """Return every change of the lead that persists at the sizes on both sides, in order; an empty list if
     the lead alternates.
 
-    Undecided sizes at a change widen its bracket.
+    Undecided sizes at a change widen its bracket. There is no crossing if an arm is faster at a size at which
+    it should be behind, even if only by the printed interval.
     """
     known = [(index, lead) for index, lead in enumerate(leads(at)) if lead]
-    if jumps(at):
+    if jumps(at) or _is_contradicted(at, known):
         return []
     return [
         _crossing(at[i : j + 1], overtakes=before > 0)
         for (i, before), (j, after) in zip(known, known[1:], strict=False)
         if before != after
     ]
+
+
+def _is_contradicted(at: Sequence[SizeRatio], known: Sequence[tuple[int, int]]) -> bool:
+    """Return True if, outside the brackets of the changes, a size is told apart the other way round."""
+    edges = [(-1, known[0][1]), *known, (len(at), known[-1][1])] if known else []
+    return any(
+        before == after and any(place.told == -before for place in at[i + 1 : j])
+        for (i, before), (j, after) in zip(edges, edges[1:], strict=False)
+    )
 
 
 def jumps(at: Sequence[SizeRatio]) -> bool:
@@ -190,13 +318,24 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
             zeros.append(_between(left.size, right.size, share))
             bounds += [math.log(bound) - zeros[-1] for bound in _straight_lines(left, right)]
     at = (zeros[0] + zeros[-1]) / 2
+    # The interval also covers the sizes that are told apart but at which the other arm should be faster.
+    way = 1 if overtakes else -1
+    held += [math.log(p.size) for p in bracket[1:-1] if way * p.told * (at - math.log(p.size)) < 0]
     low = max(min([*held, at]) + min(0.0, *bounds), math.log(bracket[0].size))
     high = min(max([*held, at]) + max(0.0, *bounds), math.log(bracket[-1].size))
     below = max(p.size for p in bracket[:-1] if math.log(p.size) <= at + 1e-12)
     above = min(p.size for p in bracket[1:] if p.size > below)
     size, ends = math.exp(at), (math.exp(low), math.exp(high))
-    curvature = max(abs(bound) for bound in bounds)
-    return Crossing(size, min(ends[0], size), max(ends[1], size), below, above, curvature, overtakes)
+    return Crossing(
+        at=size,
+        low=min(ends[0], size),
+        high=max(ends[1], size),
+        below=below,
+        above=above,
+        curvature=max(abs(bound) for bound in bounds),
+        overtakes=overtakes,
+        scattered=bracket[0].scatter.deviation > 0,
+    )
 
 
 def _straight_lines(left: SizeRatio, right: SizeRatio) -> tuple[float, float]:
@@ -228,7 +367,7 @@ def _undecided_range(left: SizeRatio, right: SizeRatio) -> list[float]:
     m, delta = left.ratio.mean, right.ratio.mean - left.ratio.mean
     if not (math.isfinite(left.error) and math.isfinite(right.error)):
         return [math.log(left.size), math.log(right.size)]
-    s, r = left.error**2, right.error**2
+    s, r = left.scattered_error**2, right.scattered_error**2
     spread = s**2 / left.ratio.df + r**2 / right.ratio.df
     t = t_quantile((1 + LEVEL) / 2, max(1, int((s + r) ** 2 / spread)) if spread else 1_000)
     a, b, c = delta**2 - t**2 * (s + r), 2 * m * delta + 2 * t**2 * s, m**2 - t**2 * s
@@ -282,24 +421,25 @@ class Step:
 
 
 def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> Crossover:
-    """Return the crossover of two arms, from seconds per call by size and round.
+    """Return the `crossover_of` two arms, from seconds per call by size and round."""
+    return crossover_of(places(a, b, begun), pair)
+
+
+def crossover_of(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
+    """Return the crossover of two arms, from their ratio at each size.
 
     found: the lead changes once. several: it changes more than once; `at` is the first change. none: the same
     arm is faster at every size at which the arms differ significantly. beyond: as `none`, but the gap closes
     at the largest sizes. unknown: the arms do not differ significantly at any size, or the lead alternates
-    between sizes.
+    between sizes, or it changes by no more than noise may explain.
 
-    begun: as for `places`. In the result, `a` is the arm that overtakes or would overtake, which may be
-    `pair.b`.
+    In the result, `a` is the arm that overtakes or would overtake, which may be `pair.b`.
     """
-    at = places(a, b, begun)
-    changes = crossings(at)
-    if changes:
-        return _choose_crossing(changes, pair)
-    known = signs(at) if len({*signs(at)} - {0}) == 1 else leads(at)
-    if jumps(at) or len({*known} - {0}) != 1:
+    if changes := crossings(at):
+        return _choose_crossing(changes, at, pair)
+    if len({*signs(at)} - {0}) != 1:
         return _unknown(at, pair)
-    return _one_sided(at, known, pair)
+    return _one_sided(at, pair)
 
 
 def next_size(
@@ -334,87 +474,153 @@ def _step(crossing: Crossing, precision: float, allowed: Callable[[float], int])
         candidate = allowed(math.sqrt(below * above))
     if not below < candidate < above:
         return Step(None, f"no size lies between {below:,} and {above:,}")
-    if supported and crossing.curvature <= NOISE_RULES * statistical:
+    if supported and crossing.curvature <= NOISE_RULES * statistical and not crossing.scattered:
         return Step(None, "only more rounds can narrow it, not more sizes")
     return Step(candidate, f"between {below:,} and {above:,}")
 
 
+def _whole(crossing: Crossing) -> tuple[int, int, int]:
+    """Return the crossing with its interval, rounded outward to whole sizes, because axes have no others."""
+    return round(crossing.at), math.floor(crossing.low), math.ceil(crossing.high)
+
+
+FEW = 10
+"""An interval with a smaller half-width, in sizes, is printed in whole sizes."""
+
+
 def _where(crossing: Crossing, axis: str) -> str:
-    half = (crossing.high - crossing.low) / 2
-    return on_axis(axis, size(crossing.at, half), size_interval(crossing.low, crossing.high))
+    at, low, high = _whole(crossing)
+    if high - low == 1:
+        return f"between {on_axis(axis, f'{low:,} and {high:,}')}"
+    half = (high - low) / 2
+    if half < FEW:
+        return f"at {on_axis(axis, f'{at:,}', f'[{low:,} {high:,}]')}"
+    return f"at {on_axis(axis, size(at, half), size_interval(low, high))}"
 
 
-def _choose_crossing(changes: Sequence[Crossing], pair: Pair) -> Crossover:
+def _choose_crossing(changes: Sequence[Crossing], at: Sequence[SizeRatio], pair: Pair) -> Crossover:
     parts = []
     for crossing in changes:
         names = (pair.a_label, pair.b_label) if crossing.overtakes else (pair.b_label, pair.a_label)
-        parts.append(f"{names[0]} overtakes {names[1]} at {_where(crossing, pair.axis)}")
+        parts.append(f"{names[0]} overtakes {names[1]} {_where(crossing, pair.axis)}")
     first = changes[0]
+    middle, low, high = _whole(first)
     return Crossover(
         a=pair.a if first.overtakes else pair.b,
         b=pair.b if first.overtakes else pair.a,
-        at=first.at,
-        ci95=(first.low, first.high),
+        at=float(middle),
+        ci95=(low, high),
         status="found" if len(changes) == 1 else "several",
-        sentence=listed(parts) + ".",
+        sentence=f"{listed(parts)}{_equal_end(at)}.",
     )
 
 
+def _equal_end(at: Sequence[SizeRatio]) -> str:
+    """Return a clause about the largest sizes if the arms cannot be told apart there."""
+    rest = at[max(i for i, place in enumerate(at) if place.told) + 1 :]
+    return f"; {_at(at, rest)}, the two {_alike(rest)}" if rest else ""
+
+
+def _alike(at: Sequence[SizeRatio]) -> str:
+    return "are equal within the noise" if all(p.estimate.alike for p in at) else "cannot be told apart"
+
+
+MOST_SIZES = 3
+
+
+def _at(every: Sequence[SizeRatio], some: Sequence[SizeRatio]) -> str:
+    """Return which of the sizes these are: `at every size`, `from 16 on`, `up to 4`, `at 4 and 64`, `at 5 of
+    9 sizes`.
+    """
+    sizes = [size(place.size) for place in some]
+    if len(some) == len(every):
+        return "at every size"
+    if len(some) > 1 and some[0] == every[-len(some)]:
+        return f"from {sizes[0]} on"
+    if len(some) > 1 and some[-1] == every[len(some) - 1]:
+        return f"up to {sizes[-1]}"
+    return f"at {listed(sizes)}" if len(sizes) <= MOST_SIZES else f"at {len(sizes)} of {len(every)} sizes"
+
+
 def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
-    known = [from_location(place.ratio) for place in at if math.isfinite(place.error)]
-    if jumps(at):
-        turns = sum(1 for _ in groupby(lead for lead in leads(at) if lead)) - 1
-        sentence = (
-            f"No crossover persists. {pair.a_label} and {pair.b_label} swap the lead {turns} times "
-            "as the size grows."
-        )
-    elif known and all(ratio.alike for ratio in known):
-        sentence = f"{pair.a_label} and {pair.b_label} are equal within the noise at every size."
+    known = [place for place in at if math.isfinite(place.error)]
+    told = [place.told for place in at if place.told]
+    turns = sum(1 for _ in groupby(told)) - 1
+    a, b = pair.a_label, pair.b_label
+    if known and all(place.estimate.alike for place in known):
+        spans = [place.estimate.interval or (1.0, 1.0) for place in known]
+        within = percent(max(max(high, 1 / low) for low, high in spans) - 1)
+        alike = f"within {within} of each other" if told else "equal within the noise"
+        sentence = f"{a} and {b} are {alike} at every size."
+    elif turns > 1:
+        sentence = f"No crossover persists. {a} and {b} swap the lead {turns} times as the size grows."
+    elif turns == 1:
+        first, then = (b, a) if told[0] > 0 else (a, b)
+        ahead, behind = (_at(at, [p for p in at if p.told == sign]) for sign in (told[0], -told[0]))
+        sentence = f"No crossover is certain. {first} is faster {ahead}, {then} {behind}; this may be noise."
+    elif told:
+        sentence = _leads(at, told[0], pair, NOISE)
     elif known:
-        sentence = f"{pair.a_label} and {pair.b_label} cannot be told apart at any size."
+        sentence = f"{a} and {b} cannot be told apart at any size."
     else:
-        sentence = f"Too few rounds to compare {pair.a_label} with {pair.b_label}."
+        sentence = f"Too few rounds to compare {a} with {b}."
     return Crossover(a=pair.a, b=pair.b, at=None, ci95=None, status="unknown", sentence=sentence)
 
 
-def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Crossover:
-    """Return the result for arms whose lead never changes. known: `leads` or `signs` of the sizes; all
-    nonzero values are the same.
+NOISE = ", which may be noise"
+
+
+def _leads(at: Sequence[SizeRatio], sign: int, pair: Pair, doubt: str = "") -> str:
+    """Say at which sizes an arm is faster, with the ratio at the largest of them, and how the arms compare at
+    the other sizes. doubt: a clause about the lead.
     """
-    sign = max(known, key=abs)
+    ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
+    sure, against = ([p for p in at if p.told == way] for way in (sign, -sign))
+    rest = [p for p in at if not p.told]
+    where = f" at {size(sure[-1].size)}" if len(sure) > 1 else ""
+    how = f"{sure[-1].estimate.how}{doubt}{sure[-1].note}"
+    parts = [f"{ahead} is faster than {behind} {_at(at, sure)}: {_factor(sure[-1], sign)}{where}, {how}"]
+    if against:
+        parts.append(f"{behind} is faster {_at(at, against)}: {_factor(against[-1], -sign)}{NOISE}")
+    if rest:
+        below = rest[-1].size < sure[0].size and not against
+        here = f"below {size(sure[0].size)}" if below else _at(at, rest)
+        parts.append(f"{here[:1].upper()}{here[1:]} the two {_alike(rest)}")
+    return ". ".join(parts) + "."
+
+
+def _one_sided(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
+    """Return the result for arms of which one is significantly faster at some sizes, and the other at
+    none.
+    """
+    sign = max(signs(at), key=abs)
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
     ids = (pair.a, pair.b) if sign > 0 else (pair.b, pair.a)
-    first, last = at[0], at[-1]
-    end = on_axis(pair.axis, size(last.size))
-    if known[-1] and not _closes(at):
-        sure = at[next(i for i, each in enumerate(known) if each)]
-        spread = ", ".join(
-            f"{_lead(place, sign)} at {size(place.size)}" for place in (sure, last)[sure is last :]
-        )
-        below = f"; below {size(sure.size)} the two cannot be told apart" if sure is not first else ""
-        sentence = f"No crossover up to {end}. {ahead} is faster than {behind} ({spread}){below}."
+    last, end = at[-1], on_axis(pair.axis, size(at[-1].size))
+    if last.told == sign and not _closes(at):
+        sure = " is certain" if any(place.told == -sign for place in at) else ""
+        sentence = f"No crossover{sure} up to {end}. {_leads(at, sign, pair)}"
         if len(at) == 1:
             sentence = (
-                f"At {end} {ahead} is {_lead(last, sign)} faster than {behind}. A single size cannot "
-                "show a crossover."
+                f"At {end} {ahead} is {_factor(last, sign, f' faster than {behind}')}, "
+                f"{last.estimate.how}{last.note}. A single size cannot show a crossover."
             )
         return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="none", sentence=sentence)
-    if known[-1]:
-        state = f"It is still {_lead(last, sign)} slower there, but the gap closes"
+    if last.told == sign:
+        slower = _factor(last, sign, " slower there")
+        state = f"It is still {slower}, {last.estimate.how}, but the gap closes{last.note}"
+    elif last.told:
+        state = f"It is faster at {size(last.size)}, {_factor(last, -sign)}{NOISE}"
     else:
-        rest = at[max(i for i, each in enumerate(known) if each) + 1 :]
-        alike = all(from_location(place.ratio).alike for place in rest)
-        text = "are equal within the noise" if alike else "cannot be told apart"
-        on = "at" if len(rest) == 1 else "from"
-        where = f"{on} {size(rest[0].size)}{' on' * (on == 'from')}"
-        state = f"It is slower at smaller sizes; {where}, the two {text}"
+        state = f"It is slower at smaller sizes{_equal_end(at)}"
     sentence = f"{behind} does not overtake {ahead} up to {end}. {state}."
     return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="beyond", sentence=sentence)
 
 
-def _lead(place: SizeRatio, sign: int) -> str:
-    ratio = from_location(place.ratio)
-    return (ratio if sign > 0 else ratio.turned).words
+def _factor(place: SizeRatio, sign: int, words: str = "") -> str:
+    """Return `1.7× [1.5 1.9]`, with words before the interval."""
+    ratio = place.estimate if sign > 0 else place.estimate.turned
+    return f"{ratio.words}{words} {ratio.span}".rstrip()
 
 
 def _closes(at: Sequence[SizeRatio]) -> bool:

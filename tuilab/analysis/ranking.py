@@ -23,9 +23,6 @@ from tuilab.model.brief import Brief
 from tuilab.model.run import ArmState, RunState
 from tuilab.model.scenario import Axis
 
-LEAST = 1.005
-"""A smaller ratio prints as 1.00×, so its arm is not reported as slower, even if the difference is certain.
-"""
 LOOK = 3
 """Minimum number of warm-up calls before a provisional time is shown. The first counted round replaces it."""
 
@@ -91,7 +88,7 @@ def _split_tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[
 def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
     """Return True if `arm`, which has the greater median, is also slower round by round."""
     ratio = compare(arm, first, point)
-    return ratio is not None and ratio.is_slower and ratio.ratio >= LEAST
+    return ratio is not None and ratio.sign > 0
 
 
 def _interval(arm: ArmState, other: ArmState, point: int) -> tuple[float, float] | None:

@@ -19,6 +19,9 @@ VAGUE = 100.0
 """If the ends of a ratio's interval differ by this factor or more, the ratio is not reported."""
 ALIKE = 1.1
 """Two arms are reported as equal if the whole interval of their ratio is within this factor of 1."""
+LEAST = 1.005
+"""A smaller ratio prints as 1.00×, so neither arm is reported as slower, even if the difference is certain.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,13 @@ class RatioEstimate(Bounded):
             return None
         half, df = math.log(self.high / self.low) / 2, self.n - 1
         return math.expm1(half * (1 + t_quantile(0.90, df) / t_quantile(0.975, df)))
+
+    @property
+    def sign(self) -> int:
+        """+1 if a is slower, −1 if a is faster, 0 if the two cannot be told apart."""
+        if not self.differs or 1 / LEAST < self.ratio < LEAST:
+            return 0
+        return 1 if self.ratio > 1 else -1
 
     @property
     def is_slower(self) -> bool:

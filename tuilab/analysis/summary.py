@@ -13,7 +13,7 @@ from tuilab.analysis.diagnosis import diagnose
 from tuilab.analysis.environments import pairs
 from tuilab.analysis.layers import with_layers
 from tuilab.analysis.processes import doubt
-from tuilab.analysis.ratios import RatioEstimate
+from tuilab.analysis.ratios import VAGUE, RatioEstimate
 from tuilab.analysis.reading import (
     VANISHED,
     account_at,
@@ -29,6 +29,7 @@ from tuilab.analysis.reading import (
     family_of,
     has_gpu,
     latency_at,
+    measured,
     nodes_at,
     summary_point,
     unfinished,
@@ -49,6 +50,7 @@ from tuilab.model.result import (
     ArmResult,
     CaveatLine,
     Contention,
+    Crossover,
     MachineLine,
     PlacementRow,
     PointArm,
@@ -107,7 +109,7 @@ def summarise(
     point = summary_point(state)
     sheet = SHEETS.get(against or ("" if has_gpu(state) else USUAL))
     crossed = tuple(entry for part in by_host(state).values() for entry in crossovers(part))
-    along = _points(state)
+    along = _points(state, crossed)
     return RunResult(
         schema=SCHEMA,
         preset=state.preset,
@@ -246,10 +248,17 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
         key = frozenset((a.arm.id, b.arm.id))
         if key in out:
             continue
-        ratio = compare(a, b, point)
-        if ratio is not None and ratio.interval is not None and ratio.is_informative:
-            out[key] = Ratio(a.arm.id, b.arm.id, ratio.ratio, ratio.interval, ratio.paired)
+        ratio = _ratio(a, b, point)
+        if ratio is not None and ratio.ci95[1] < VAGUE * ratio.ci95[0]:
+            out[key] = ratio
     return tuple(out.values())
+
+
+def _ratio(a: ArmState, b: ArmState, point: int) -> Ratio | None:
+    ratio = compare(a, b, point)
+    if ratio is None or ratio.interval is None:
+        return None
+    return Ratio(a.arm.id, b.arm.id, ratio.ratio, ratio.interval, ratio.paired)
 
 
 def placement_of(state: RunState, point: int) -> tuple[PlacementRow, ...]:
@@ -262,12 +271,15 @@ def _values(state: RunState, point: Point) -> dict[str, Value]:
     return {**{axis: value_at(state, point, axis) for axis in axes(state)}, **point.values}
 
 
-def _points(state: RunState) -> tuple[PointResult, ...]:
+def _points(state: RunState, crossed: Sequence[Crossover]) -> tuple[PointResult, ...]:
     if state.sweep is None:
         return ()
     out = []
     cut = unfinished(state)
+    compared = {frozenset((c.a, c.b)): (state.arms[c.a], state.arms[c.b]) for c in crossed}
     for point in state.points:
+        timed = measured(state, point.index)
+        rows = [_ratio(a, b, point.index) for a, b in compared.values() if a in timed and b in timed]
         arms = []
         for arm in state.arms.values():
             status, reason = arm_status(state, arm, point.index)
@@ -283,7 +295,8 @@ def _points(state: RunState) -> tuple[PointResult, ...]:
                 )
             )
         where = state.where.get(point.index, "")
-        out.append(PointResult(_values(state, point), tuple(arms), where, point.index not in cut))
+        known = tuple(row for row in rows if row is not None)
+        out.append(PointResult(_values(state, point), tuple(arms), where, point.index not in cut, known))
     names = axes(state)
     return tuple(sorted(out, key=lambda p: tuple(_order(p.values[name]) for name in names)))
 

@@ -7,11 +7,12 @@ from itertools import product
 
 import msgspec
 
-from tuilab.analysis.crossover import Pair, Timings, crossover, next_size
+from tuilab.analysis.crossover import Pair, SizeRatio, Timings, crossover_of, next_size, places
 from tuilab.analysis.processes import begun
 from tuilab.analysis.reading import (
     axes,
     by_round,
+    by_rounds,
     compare,
     does,
     estimate_at,
@@ -72,9 +73,18 @@ class Series:
         ranked = sorted(behind, key=lambda name: (-len(behind[name]), sum(behind[name])))
         return next((arm for arm in arms if ranked and arm.arm.id == ranked[0]), None)
 
+    def places(self, a: ArmState, b: ArmState) -> list[SizeRatio]:
+        """Return the ratio of a's time to b's at each size, with the figures that a run's answer prints."""
+        shown = {
+            size: (ratio, by_rounds(ratio, a, b, point))
+            for size, point in self.points.items()
+            if (ratio := compare(a, b, point)) is not None
+        }
+        return places(self.timings(a), self.timings(b), self.begun, shown)
+
     def crossover(self, a: ArmState, b: ArmState) -> Crossover:
         pair = Pair(a.arm.id, b.arm.id, a.label, b.label, self.axis)
-        crossing = crossover(self.timings(a), self.timings(b), pair, self.begun)
+        crossing = crossover_of(self.places(a, b), pair)
         if not self.fixed:
             return crossing
         where = listed([on_axis(name, str(value)) for name, value in self.fixed.items()])

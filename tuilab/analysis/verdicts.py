@@ -8,7 +8,7 @@ import msgspec
 
 from tuilab.analysis.bound import ceiling, copies_at_most, least_bound
 from tuilab.analysis.bound_words import every_card, parts_words
-from tuilab.analysis.crossover import Crossing, SizeRatio, crossings, places, signs
+from tuilab.analysis.crossover import Crossing, SizeRatio, crossings, signs
 from tuilab.analysis.operations import computes
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
@@ -286,7 +286,7 @@ def _crosses(when: Crosses, state: RunState, series: Series, claim: Claim) -> Ju
     if absent := _absent(state, (when.a, sides[0]), (when.b, sides[1])):
         return absent
     a, b = (series.best(arms) or arms[0] for arms in sides)
-    at = places(series.timings(a), series.timings(b), series.begun)
+    at = series.places(a, b)
     changes = crossings(at)
     evidence = series.crossover(a, b).sentence
     claimed = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")

@@ -221,6 +221,8 @@ class PointResult(msgspec.Struct, frozen=True):
     """False while the point is being measured, or if its measurement was cut short. The answer ignores
     unfinished points.
     """
+    ratios: tuple[Ratio, ...] = ()
+    """The ratio at this point of each pair of arms in `crossovers`."""
 
 
 class Crossover(msgspec.Struct, frozen=True, kw_only=True):
