@@ -24,7 +24,7 @@ MOST_LOST = 3
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """The current activity of a node, for display. done, total: numbers of jobs in the whole task.
 
-    step: an activity starts or ends. grave: something unusual happened.
+    step: True if an activity starts or ends. grave: True if something unusual happened.
     """
 
     node: str

@@ -19,7 +19,7 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
     """Return one row per op, longest first. Ops of the input pipeline come last, because they run
     concurrently with the call.
 
-    factor: scales the times, so that they add up to the computing time of the account.
+    factor: scales the times of the ops to those of a call without the profiler.
     """
     calls = max(1, len(of.windows))
 

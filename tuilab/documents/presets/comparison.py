@@ -116,7 +116,9 @@ class Comparison(NamedTuple):
     by: float
     """Minimum factor; 1 if the statement gives no lower limit."""
     times: str
-    """The stated times, and whether they contradict the statement; "" if no time is stated."""
+    """A phrase with the stated times that also reports if they contradict the statement; "" if no time is
+    stated.
+    """
 
 
 def compare(statement: str) -> Comparison | None:
