@@ -15,12 +15,10 @@ bounds (`analysis.roofline`); it was not measured on a GPU.
 class _Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
     @property
     def patterns(self) -> tuple[ArmPattern, ...]:
-        """The arms that the condition names."""
         return tuple(getattr(self, name) for name in ("a", "b", "arms") if hasattr(self, name))
 
     @property
     def about_gpu(self) -> bool:
-        """True if the condition refers to a GPU."""
         named = (getattr(self, name, "") for name in ("device", "value"))
         words = (*(pattern.device for pattern in self.patterns), *named)
         return any(family(word) == "GPU" for word in words if isinstance(word, str))

@@ -89,7 +89,6 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     dispatch: tuple[float, float]
     """Factors for the Python and dispatch time of the same call on the CPU."""
     launch_s: tuple[float, float]
-    """Seconds of a kernel launch."""
     iteration_s: tuple[float, float]
     """Seconds that a loop iteration waits for the host."""
     link: tuple[float, float]
@@ -97,7 +96,6 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     pageable: float
     """Bytes/s of the slowest copies, to or from pageable host memory."""
     copy_s: tuple[float, float]
-    """Seconds to start a copy."""
     measured: str
     """The source of the unpublished figures, or its key in the table of sources."""
 

@@ -31,14 +31,10 @@ class Type(msgspec.Struct, frozen=True, tag="type"):
 
 
 class Signal(msgspec.Struct, frozen=True, tag="signal"):
-    """Send a signal to the program."""
-
     number: int
 
 
 class Resize(msgspec.Struct, frozen=True, tag="resize"):
-    """Set the size of the program's terminal."""
-
     columns: int
     rows: int
 

@@ -28,7 +28,6 @@ class Found(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """The message and the remedy."""
         return " ".join(map(sentence, filter(None, (self.message, self.remedy))))
 
     @property

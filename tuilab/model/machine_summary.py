@@ -53,7 +53,6 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def best(self) -> Best | None:
-        """The faster of the two arms."""
         both = [best for best in (self.on_cpu, self.on_gpu) if best is not None]
         return min(both, key=lambda best: best.median_s, default=None)
 

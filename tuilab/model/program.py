@@ -81,9 +81,7 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     now: float
     cpu: float = 0.0
     delayed: float = 0.0
-    """Seconds since the start in which the thread that runs the steps was ready to run but got no
-    processor.
-    """
+    """Total seconds for which the thread that runs the steps was ready to run but had no processor."""
     calls: tuple[tuple[Key, float, float, bool], ...] = ()
     """Calls of tf.functions: function number, start, end, and whether the call traced. The end is 0 if only
     the start is known.
@@ -243,8 +241,6 @@ class Account(_Told, frozen=True, kw_only=True, tag="account"):
 
 
 class End(_Told, frozen=True, kw_only=True, tag="end"):
-    """The process ends normally."""
-
     now: float
     cpu: float = 0.0
 

@@ -14,7 +14,7 @@ class CellRounds:
     """The round's index for each block, from 0; None if every round has one block."""
     calls: "array[int]"
     seconds: "array[float]"
-    """Seconds of each block, which are those of all its calls."""
+    """Seconds of each block: of all its calls together."""
     latencies: "array[float]"
     """Seconds of a single call, for each block that has one."""
 
@@ -30,4 +30,4 @@ class Rounds:
     timed_s: float
     """Seconds inside timed blocks since the start of the run."""
     elapsed: "array[float]"
-    """For each round, the seconds from the start of its process's first round to its own end."""
+    """For each round, the seconds from the start of the process's first round to the end of this round."""

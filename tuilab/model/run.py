@@ -51,7 +51,6 @@ class ArmSamples:
     samples: "array[float]" = field(default_factory=lambda: array("d"))
     """Seconds per call, one per round."""
     rounds: "array[int]" = field(default_factory=lambda: array("i"))
-    """Index of each sample's round."""
     begun: "array[int]" = field(default_factory=lambda: array("i"))
     """Index of the first round of each further process; empty if one process measured everything."""
     zygotes: "array[int]" = field(default_factory=lambda: array("i"))
@@ -165,7 +164,6 @@ class RunState:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds that the run's rounds have taken."""
         return self.ended_s + self.process_s
 
     def apply(self, event: Event) -> bool:

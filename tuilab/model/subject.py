@@ -60,14 +60,10 @@ class Recording(_Named, frozen=True, tag="recording"):
 
 
 class Program(_Named, frozen=True, tag="program"):
-    """A program to run and watch."""
-
     path: str
 
 
 class Article(_Named, frozen=True, tag="article"):
-    """A document whose benchmarks are checked."""
-
     path: str
 
 

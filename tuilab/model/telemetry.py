@@ -119,8 +119,6 @@ class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessSample(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of one process at one moment."""
-
     pid: int
     use: float | None = None
     """Average number of busy CPUs: 2.0 means two busy cores."""
@@ -134,8 +132,6 @@ class ProcessSample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeviceSample(msgspec.Struct, frozen=True, kw_only=True):
-    """All figures of the device panel at one moment."""
-
     at: float
     """Time of the sample, in seconds of this process's monotonic clock."""
     interval_s: float | None

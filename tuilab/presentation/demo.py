@@ -220,7 +220,6 @@ def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None
 
 
 def needs_gpu(claim: Claim) -> bool:
-    """Return True if only a GPU can decide the claim."""
     patterns = (getattr(claim.when, name, None) for name in ("a", "b", "arms"))
     return claim.gpu or any("GPU" in (getattr(p, "device", None) or "") for p in patterns)
 

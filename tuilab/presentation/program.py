@@ -64,7 +64,6 @@ def cost(page: Page) -> str:
 
 
 def status(page: Page, *, running: bool) -> Status:
-    """Describe what the program is doing."""
     if running:
         ends = len(page.processes) == 1 and account.ending(page.account)
         doing = "ending" if ends else "running"
@@ -112,7 +111,6 @@ def trying(finding: Bottleneck, *, captured: bool) -> str:
 
 
 def beside(preset: str) -> str:
-    """Explain how the preset that a finding opened is related to the program."""
     return f"{preset} is a preset with the same problem as your program. It does not run your step."
 
 

@@ -25,7 +25,6 @@ class Racer:
 
     @property
     def name(self) -> str:
-        """The label and, for a recording, its origin."""
         return f"{self.label} (recorded: {self.recorded})" if self.recorded else self.label
 
 

@@ -208,6 +208,5 @@ def sentence(entry: Entry) -> str:
 
 
 def _estimate(brief: Brief) -> RatioEstimate:
-    """Return the time of the compared arm divided by that of the fastest arm."""
     assert brief.ratio is not None
     return RatioEstimate(brief.ratio, brief.low, brief.high, brief.rounds)

@@ -140,7 +140,6 @@ def under_way(lab_state: LabState) -> str:
 
 
 def why_empty(lab_state: LabState) -> str:
-    """Explain why there is nothing to draw."""
     state = lab_state.shown
     if state.run and state.running:
         return f"{run_stage(state)}… {{stop}} stops."

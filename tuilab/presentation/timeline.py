@@ -37,7 +37,6 @@ class Profiling:
 
     @property
     def profile(self) -> Profile | None:
-        """The selected arm's profile; None if it has not been profiled."""
         known = self._lab.state.shown.arms.get(self.arm)
         return known.profile if known else None
 

@@ -121,7 +121,6 @@ def unplace(where: float, ends: Limits, log: bool) -> float:
 
 
 def nearest(values: Sequence[float], value: float) -> int:
-    """Return the index of the closest of ascending values."""
     at = bisect_left(values, value)
     near = [i for i in (at - 1, at) if 0 <= i < len(values)]
     return min(near, key=lambda i: abs(values[i] - value))

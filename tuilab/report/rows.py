@@ -256,7 +256,6 @@ def _share(layer: Layer) -> str:
 
 
 def layers_in(result: RunResult) -> tuple[Layer, ...]:
-    """Return the layers of the measured model; empty for other workloads."""
     return result.model.layers if result.model is not None else ()
 
 
