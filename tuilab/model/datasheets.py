@@ -83,16 +83,20 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kernels: tuple[float, float]
-    """Factors for the arithmetic and memory terms, from published timings of whole workloads."""
+    """Time of the kernels as a multiple of the bound's arithmetic or memory term, from published timings
+    of whole workloads.
+    """
     start: tuple[float, float]
-    """Factors for the dispatch of an empty call, as measured on the host."""
+    """Time to start a call, as a multiple of the dispatch time of an empty call, which is measured on the
+    host.
+    """
     dispatch: tuple[float, float]
-    """Factors for the Python and dispatch time of the same call on the CPU."""
+    """Time to start a call, as a multiple of the same call's Python and dispatch time on the CPU."""
     launch_s: tuple[float, float]
     iteration_s: tuple[float, float]
     """Seconds that a loop iteration waits for the host."""
     link: tuple[float, float]
-    """Factors for copies over the link."""
+    """Time of copies over the link, as a multiple of the time at the link's rate."""
     pageable: float
     """Bytes/s of the slowest copies, to or from pageable host memory."""
     copy_s: tuple[float, float]

@@ -29,7 +29,7 @@ RESHAPING = names("Reshape ExpandDims Squeeze")
 ALIASES = PASSING_ON | RESHAPING | names("EnsureShape Bitcast ReadVariableOp CheckNumerics GuaranteeConst")
 """Ops whose output shares the memory of their input."""
 SHAPES = names("Shape ShapeN Size Rank")
-"""Ops that the optimizer evaluates from shapes."""
+"""Ops whose results the optimizer computes from shapes alone."""
 BY_SHAPE = SHAPES | names("VariableShape ZerosLike OnesLike NoOp")
 """Ops that read only the shape of their inputs."""
 ROW_GATHERS = names("Gather GatherV2 ResourceGather")

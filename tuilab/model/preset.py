@@ -45,7 +45,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     wrong: str = ""
     """Why the example's code does not measure its claim, in our own words."""
     advice: str = ""
-    """What to do instead."""
+    """What to do instead of what the example's code does."""
     sweep: Sweep | None = None
     """The axes to sweep."""
     file: str = ""

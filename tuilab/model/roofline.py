@@ -198,7 +198,7 @@ class AskRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The body of the request `roofs`."""
 
     seconds: float = 3.0
-    """Approximate seconds for measuring."""
+    """Approximate duration of the measurement, in seconds."""
 
 
 class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):

@@ -97,7 +97,9 @@ class ArmState:
     error: tuple[str, ...] = ()
     cells: dict[int, ArmSamples] = field(default_factory=dict)
     placement: dict[int, list[Node]] = field(default_factory=dict)
-    """The ops by point, as the process in `placed_in` reported them."""
+    """The ops at each point; `placed_in` has the number of the process that reported them (the first is
+    1).
+    """
     placed_in: dict[int, int] = field(default_factory=dict)
     work: dict[int, Work] = field(default_factory=dict)
     layers: dict[int, tuple[LayerWork, ...]] = field(default_factory=dict)
@@ -141,7 +143,7 @@ class RunState:
     process_points: tuple[int, ...] = ()
     """Sweep points that the latest process measures, if it is a further one; empty for all points."""
     process_begun: set[int] = field(default_factory=set)
-    """Points about which the latest process has reported anything."""
+    """Points for which the latest process has sent an event."""
     repeated: int = 0
     timed_s: float = 0.0
     ended_s: float = 0.0

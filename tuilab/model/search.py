@@ -2,6 +2,6 @@
 
 
 def contains(text: str, words: str) -> bool:
-    """Whether the text contains each of the words, in upper or lower case."""
+    """Return True if the text contains each of the words, ignoring case."""
     folded = text.casefold()
     return all(word in folded for word in words.casefold().split())

@@ -58,10 +58,10 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor
     shape: tuple[Size, ...] = ()
     """The tensor's dimensions; empty for a scalar."""
     low: float | None = None
-    """Smallest value; None for 0."""
+    """Smallest random value; None means 0."""
     high: float | None = None
-    """Largest value; None for 1 in a float tensor, and for the largest value without an error in an integer
-    tensor.
+    """Largest random value. None means 1 in a float tensor, and in an integer tensor the largest value
+    that causes no error.
     """
 
 

@@ -82,7 +82,7 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     power_limit_w: float | None = None
     temperature_c: float | None = None
     throttle: tuple[str, ...] = ()
-    """Why the clocks are below their maximum, in words; empty if they are not."""
+    """Why the clocks are below their maximum, in words; empty if the clocks are at their maximum."""
     link: Link = Link()
     link_sent: float | None = None
     """Bytes per second that the GPU sends over PCIe."""

@@ -12,8 +12,8 @@ from tuilab.lab.lab import Lab
 from tuilab.model.events import Event
 
 STEPS = ((4.0, 0.25), (12.0, 0.5), (30.0, 1.0), (float("inf"), 2.0))
-"""Pairs of seconds: up to this time since the run's first round, this is the minimum interval between
-paints.
+"""Pairs of a time since the run's first round and the minimum interval between paints until then, in
+seconds.
 """
 MOST_SHARE = 0.2
 """Maximum share of a run's time spent on drawing. It limits the summaries of very long runs, which take a

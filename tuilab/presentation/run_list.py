@@ -171,7 +171,9 @@ def against(entry: Entry) -> str:
 
 
 def lead(entry: Entry) -> str:
-    """Return the lead of the fastest arm; `≈ 1×` for equal times, `≈` if noise hides the difference."""
+    """Return the lead of the fastest arm, such as `1.3×`; `≈ 1×` for equal times, `≈` if noise hides the
+    difference.
+    """
     brief = entry.brief
     if brief is None or brief.ratio is None:
         return ""

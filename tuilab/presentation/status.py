@@ -184,9 +184,9 @@ def most_processes(state: RunState) -> int:
 def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
     """Estimate the remaining time of a sweep; "" before its first size is complete.
 
-    After one size, the estimate is a minimum, because nobody knows how the time grows. A search for the
-    crossover may add sizes. passed_s: seconds from the request to the start of the current size. on_this_s:
-    seconds since that start.
+    After one size, the estimate is a minimum, because the growth of the time is unknown. A search for the
+    crossover may add sizes. passed_s: seconds from the request to the start of the current size.
+    on_this_s: seconds since that start.
     """
     sizes, done = sizes_to_measure(state), sizes_begun(state) - 1
     if state.sweep is None or not done or done >= len(sizes):

@@ -66,7 +66,7 @@ def short_command(page: Page) -> str:
 
 
 def place(file: str, line: int, folder: str = "") -> str:
-    """Return `train.py:12`."""
+    """Return the file's name and the line, such as `train.py:12`; "" if unknown."""
     return f"{PurePath(file).name}:{line}" if file and line else ""
 
 

@@ -137,8 +137,7 @@ def _size(value: Value) -> str:
 
 
 def crossing_lines(result: RunResult) -> list[str]:
-    """Return a sentence for each crossover of a sweep, measured ones first, with one for a GPU that you do
-    not have.
+    """Return a sentence for each crossover of a sweep, and one about a GPU that you do not have.
 
     During a run, crossovers that are still unknown are left out.
     """
