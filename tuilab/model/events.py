@@ -310,7 +310,9 @@ class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     rounds: Count
     """Number of rounds."""
     others: Seconds
-    """Average number of processors that other processes used, and other virtual machines on the same host."""
+    """Average number of processors used by other processes, and by other virtual machines on the same
+    host.
+    """
     canary_s: Seconds
     """Median time of the small fixed workload that runs before and after each round."""
 
@@ -505,7 +507,9 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     elapsed_s: Seconds = 0.0
     """Total seconds of the run's rounds."""
     reached: Seconds | None = None
-    """The largest relative half-width of any arm's interval; None if no arm has an interval."""
+    """Half of an arm's 95% interval divided by its median, the largest of all arms; None if no arm has an
+    interval.
+    """
     roofs_due: bool = False
     """True if the machine's roofs (hardware limits) must still be measured, because the request had
     `roofs_later`.
@@ -513,12 +517,12 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
 
 
 class Answer(_Event, frozen=True, kw_only=True, tag="answer"):
-    """The reply to an `Ask` request: `kind` selects the struct of `body`."""
+    """The reply to an `Ask` request. `kind` determines the struct of `body`."""
 
     request: str
     """The id of the `Ask` request."""
     kind: str
-    """Selects the struct of `body`."""
+    """Determines the struct of `body`."""
     body: msgspec.Raw
     more: bool = False
     """True if further answers to the same request follow."""

@@ -28,11 +28,11 @@ class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     kind: str
     """Class of the layer, `Conv2D`; for a name scope, the op with the most computing time."""
     computing: float
-    """Share (0 … 1) of the call's computing time, from the profile."""
+    """The layer's share (0 … 1) of the call's computing time, from the profile."""
     work: Work
     """The layer's work. Its inputs and outputs are the bytes that it exchanges with other layers."""
     looping: float = 0.0
-    """Share (0 … 1) of the call's dispatch time that starts ops in the layer's loops."""
+    """Share (0 … 1) of the call's dispatch time that is spent on starting the ops in the layer's loops."""
     saved: tuple[float, float, float] | None = None
     """The share of the call's time that removing the layer saved, with both ends of its 95% interval; None
     if not measured.
@@ -94,7 +94,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Number of weights, trainable or not."""
     inputs: tuple[ModelInput, ...]
     load_s: float = 0.0
-    """Seconds to load the model, which the time until a first prediction includes."""
+    """Seconds to load the model; part of the time until a first prediction."""
     batch: str = ""
     """The parameter that sets the number of examples per call; "" if that number is fixed."""
     fits: int | None = None

@@ -100,7 +100,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ops_s: float
     """Sum of the ops' seconds."""
     rest: str
-    """What takes the rest of the step time, in words."""
+    """In words, what takes the rest of the step time."""
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]

@@ -275,8 +275,8 @@ class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
     function.
     """
     total_s: float | None = None
-    """Seconds of all steps, without gaps much longer than a step. A finding's saved time within a step is a
-    share of this time.
+    """Seconds of all steps, without gaps much longer than a step. The savings of a change to the step are
+    computed as shares of this time.
     """
 
 

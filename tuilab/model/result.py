@@ -155,7 +155,7 @@ class Ratio(msgspec.Struct, frozen=True):
     ci95: tuple[float, float]
     """The 95% interval of `ratio`."""
     paired: bool = True
-    """False if the arms have no common rounds, so that the ratio is that of their means."""
+    """False if the arms have no common rounds, so that `ratio` is the ratio of their means."""
 
 
 class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -233,8 +233,8 @@ class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     b: str
     """Id of the arm that is faster below the crossover."""
     at: float | None
-    """The crossover, or the first one if `status` is `several`; None for other values of `status` than
-    `found` and `several`.
+    """The crossover, or the first one if `status` is `several`; None unless `status` is `found` or
+    `several`.
     """
     ci95: tuple[float, float] | None
     """The 95% interval of `at`."""

@@ -58,7 +58,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     flop: float | None = None
     """Number of arithmetic operations by convention; a multiply-add counts as two."""
     least_flop: float | None = None
-    """Number of operations that even the best known algorithm needs; None if that is `flop`."""
+    """Number of operations that even the best known algorithm needs; None if that number is `flop`."""
     by_dtype: dict[str, float] = {}
     """Number of operations by dtype, if the call uses several dtypes."""
     inputs: float | None = None
@@ -153,7 +153,7 @@ class DeviceRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     launch_s: dict[str, float] = {}
     """Seconds of an empty call, by mode: one eager op, one graph, one XLA program."""
     copied_s: dict[str, float] = {}
-    """Seconds of an empty call to which copying is added, by mode. On a CPU, nothing is copied."""
+    """Seconds of an empty call with copied inputs, by mode. On a CPU, nothing is copied."""
     link: LinkRoof | None = None
     """The link to host memory; None for the host's processor."""
 
@@ -266,7 +266,7 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     arithmetic_s: float = 0.0
     memory_s: float = 0.0
     kernels_s: float = 0.0
-    """Seconds of all kernels. Each takes the longest of its arithmetic, memory and launch times."""
+    """Seconds of all kernels. Each kernel takes the longest of its arithmetic, memory and launch times."""
     launches_s: float = 0.0
     """Seconds to launch the kernels one by one, in eager or graph mode."""
     kernels: int = 1
