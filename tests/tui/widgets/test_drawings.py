@@ -399,7 +399,7 @@ async def test_a_cut_answer_hints_at_the_quotient_of_the_medians():
     widget, head = AnswerPanel(), "One graph is 14× faster than eager [13 15]."
     clause = "; the quotient of the medians is 8.3×, because they combine rounds of different speeds"
     said = Said(f"{head} On the CPU 480 µs against 4.0 ms{clause}.", aside=clause, hint="medians: 8.3×")
-    for width, told in ((60, True), (160, False)):
+    for width, told in ((46, True), (160, False)):
         async with bench(widget, width, 2) as pilot:
             widget.show(said)
             await pilot.pause()
