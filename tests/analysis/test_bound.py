@@ -318,6 +318,14 @@ class TestSweep:
         assert found.sentence not in answer(state), "during the run, sizes are missing"
         assert found.sentence in answer(finish(state))
 
+    def test_a_sweep_has_the_forecast_for_its_largest_size_too(self) -> None:
+        state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 4_096, 65_536))
+        measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 40e-6 * n / 1_024})
+        with_work(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
+        said = bound_sentence(finish(state))
+        assert said.startswith("At 256 samples: ") and "cannot win" in said, said
+        assert re.search(r" At 65,536 samples an H100 would likely be .* faster", said), said
+
     @pytest.mark.parametrize(("call_s", "said"), [(40e-6, "from its data sheet"), (40e-3, "below the plot")])
     def test_a_bound_below_the_plotted_range_says_so(self, call_s: float, said: str) -> None:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))

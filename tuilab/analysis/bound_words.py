@@ -76,7 +76,22 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     if several:
         text += f" {BUSY_START}"
     where = f"At {_place(state, point)}: " if axes(state) and text else ""
-    return where + text
+    return where + text + _at_largest(state, point, sheet, found[0])
+
+
+def _at_largest(state: RunState, point: int, sheet: DataSheet, here: Sequence[GpuBound]) -> str:
+    """Describe the bound at the largest size of a sweep of one axis; "" if it is worded as at `point`."""
+    names = axes(state) if not state.running else ()
+    sizes = {p.index: value_at(state, p, names[0]) for p in state.points} if len(names) == 1 else {}
+    known = {at: value for at, value in sizes.items() if isinstance(value, int) and fastest_cpu(state, at)}
+    largest = max(known, key=lambda at: known[at], default=point)
+    lead = fastest_cpu(state, largest)
+    if largest == point or lead is None or not here:
+        return ""
+    found = bounds_of_arm(state, lead, largest, sheet)
+    if not found or found[0].verdict == "not known" or _have_same_words(found[0], here[0]):
+        return ""
+    return f" At {_place(state, largest)} {article(sheet)} {_clause(found[0])}."
 
 
 def _headline(
