@@ -49,8 +49,6 @@ Subject = tuple[Kind, "str | int"]
 
 
 class Facts:
-    """Facts about a trace that several rules need."""
-
     def __init__(self, trace: Trace, target: str = "auto", code: str = "") -> None:
         self._trace = trace
         self._code = code

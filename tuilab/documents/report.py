@@ -25,23 +25,16 @@ class Unresolved(msgspec.Struct, frozen=True):
 
 
 class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The result for one example: its findings, its presets, and the parts that were not understood."""
-
     number: int
     """Number of the example, from 1."""
     heading: str
-    """The heading above the example; "" if none."""
     line: int
-    """Line number of the example's first line of code, from 1."""
     last_line: int
     findings: tuple[Finding, ...] = ()
-    """The findings, by line."""
     presets: tuple[Preset, ...] = ()
-    """Presets whose parameters the workloads accept."""
     unmeasured: tuple[Claim, ...] = ()
     """Claims near the example about an op or shape that none of its presets measures."""
     unresolved: tuple[Unresolved, ...] = ()
-    """Parts that were not understood, by line, without duplicates."""
 
 
 class DocumentLine(msgspec.Struct, frozen=True):

@@ -237,8 +237,6 @@ class Misfit:
 
 @dataclass
 class Trace:
-    """A record of everything that a document's code would do."""
-
     events: list[TraceEvent] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
     scopes: list[DeviceScope] = field(default_factory=list)

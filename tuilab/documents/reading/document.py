@@ -12,7 +12,6 @@ class Passage(msgspec.Struct, frozen=True):
     line: int
     """Line number in the document, from 1."""
     text: str
-    """The text of the line, as in the document."""
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,11 +20,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     """Number of the example, from 1."""
     heading: str
-    """The heading above the example; "" if none."""
     line: int
-    """Line number of the example's first line of code, from 1."""
     code: str
-    """The code without its common indentation."""
     before: tuple[Passage, ...] = ()
     after: tuple[Passage, ...] = ()
     notebook: bool = False
