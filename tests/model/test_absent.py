@@ -1,4 +1,4 @@
-"""Older files lack newer fields, whose default values must mean what the files meant."""
+"""Files from older versions lack newer fields, so a field's default must keep the old meaning."""
 
 import dataclasses
 import importlib

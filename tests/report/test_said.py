@@ -178,7 +178,7 @@ def test_a_watched_program_is_printed():
 
 
 def test_a_limit_above_what_is_saved_is_named_with_it():
-    """Saving 24 s of 29 s makes the program 5.8 times as fast. The interval of the share reaches the whole
+    """Saving 24 s of 29 s makes the program 5.8 times as fast. The share's interval extends to the whole
     step.
     """
     found = Bottleneck(

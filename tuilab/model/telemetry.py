@@ -69,8 +69,8 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     name: str
     use: float | None = None
-    """Share of the driver's last sampling period (1/6 to 1 s) in which a kernel ran, on however little of
-    the GPU.
+    """Share of the driver's last sampling period (1/6 to 1 s) in which a kernel ran, even if the kernel
+    used only a part of the GPU.
     """
     memory_use: float | None = None
     """Share of the same period in which the GPU's memory was read or written."""

@@ -31,7 +31,7 @@ class Said:
     detail: str = ""
     """Muted text below the sentence."""
     verdict: VerdictWord | None = None
-    """The verdict whose mark the preset has in the list."""
+    """The verdict that the preset's mark in the list shows."""
     called: str = ""
     """The verdict in words."""
     undecided: str = ""
@@ -43,7 +43,7 @@ class Said:
     aside: str = ""
     """The answer's clause on the quotient of the medians, if it is outside the ratio's interval."""
     hint: str = ""
-    """A few words for the clause, such as `medians: 8.3×`. Shown if the clause does not fit."""
+    """A short form of the clause, such as `medians: 8.3×`, shown if the clause does not fit."""
 
 
 def opening(text: str, most: int = 0) -> str:
@@ -120,7 +120,9 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
 
 
 def _aside(state: RunState, text: str) -> tuple[str, str]:
-    """Return the answer's clause on the quotient of two medians, and a few words for it; "" without one."""
+    """Return the answer's clause on the quotient of two medians, and its short form; both are "" without
+    such a clause.
+    """
     point = summary_point(state)
     for a, b in itertools.combinations(measured(state, point), 2):
         found = compare(a, b, point)
@@ -224,7 +226,7 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
 
 def describe_continuation(lab_state: LabState, brief: bool = False) -> str:
     """Return what continuing the run would achieve, such as `{run} continues: ± 2% in about 1 min`; "" if
-    nothing.
+    the run cannot be continued.
     """
     more, machine = lab_state.further(), lab_state.machine
     if more is None or machine is None:

@@ -93,7 +93,7 @@ class Demo:
     """The user's guess; "" if none."""
     verdict: Verdict | None = None
     reason: str = ""
-    """Why the verdict is as it is; "" if unknown."""
+    """An explanation of the verdict; "" if there is none."""
     paused: bool = False
     left_s: int = GUESS_S
     """Seconds until the demo continues automatically."""

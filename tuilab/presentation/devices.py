@@ -14,13 +14,11 @@ MOST_LISTED = 8
 
 @dataclass(frozen=True)
 class Reading:
-    """A quantity of a device, with its label and value."""
-
     label: str
     words: str
     """The value, such as `38%`, or a note that it is not reported."""
     value: float | None = None
-    """The value as a number in its own unit, for the history plot; None if it has no number."""
+    """The value as a number in its own unit, for the history plot; None if the value is not a number."""
     most: float | None = None
     """The largest possible value; None if unknown."""
     more: tuple[str, ...] = ()

@@ -23,7 +23,6 @@ from tuilab.report.rows import (
 )
 
 Role = Literal["text", "title", "head", "aside", "muted"] | VerdictWord
-"""The style of a piece of text."""
 PageLine = tuple[tuple[str, Role], ...]
 EMPTY: PageLine = (("", "text"),)
 
@@ -127,7 +126,7 @@ def fact_check_page(check: FactCheck) -> list[PageLine]:
 
 
 def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
-    """Describe how far a fact check is, and its current step."""
+    """Describe the progress of a fact check, and its current step."""
     now = stamp(check)
     if check.going:
         now = f"{check.going}: {status(lab_state).text}"

@@ -30,8 +30,8 @@ WAITING = Entry(
 class RunList(Sequence[Entry]):
     """The runs that match a search, in sort order. Rows that are not loaded are `WAITING`.
 
-    The owner reports the visible rows by `look`, and calls `read_next` while `wants` is true. `read_next`
-    first runs a new search, then reads pages, then missing summaries.
+    The owner calls `look` with the visible rows, and `read_next` while `wants` is true. `read_next` first
+    runs a new search, then reads pages, then missing summaries.
     """
 
     def __init__(self, client: HistoryClient, titles: Mapping[str, str]) -> None:

@@ -33,13 +33,15 @@ class Status:
     short: str = ""
     """The main part of the text, for narrow screens; "" if the text cannot be shortened."""
     alarm: str = ""
-    """Where the data of a run is that could not be saved; shown in red before the text."""
+    """Where to find the data of a run that could not be saved; shown in red before the text."""
     badge: str = ""
     """The number of runs in the background, or the name of a run that has finished there."""
 
 
 def status(lab_state: LabState) -> Status:
-    """Return the more urgent state of the worker and the run, and whether every run is saved."""
+    """Return the state of the worker or of the run, whichever is more urgent, and whether every run is
+    saved.
+    """
     return replace(_activity(lab_state), alarm=lab_state.unkept, badge=background(lab_state))
 
 
@@ -131,8 +133,8 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
 
 
 def under_way(lab_state: LabState) -> str:
-    """Describe a run in several processes that is in progress, so that the user does not start it again; ""
-    if none.
+    """Describe a run in several processes that is in progress, so that the user does not start it again;
+    "" if there is none.
     """
     if not lab_state.in_processes:
         return ""
@@ -171,10 +173,10 @@ def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
 
 
 def most_processes(state: RunState) -> int:
-    """Return how many processes a run may have: more if processes can be forked, which requires that no GPU
-    is used.
+    """Return the maximum number of processes of a run. It is larger if processes can be forked, which
+    requires a machine without a GPU.
 
-    A stopped run may have another process when it resumes.
+    A stopped run may use another process when it resumes.
     """
     if state.budget is None or state.machine is None:
         return 0
@@ -310,7 +312,7 @@ def _extent(state: RunState, index: int) -> float:
 
 
 def share_done(state: RunState) -> float | None:
-    """Return how much of the stage is finished, or of a sweep's sizes (0 to 1); None if unknown."""
+    """Return the finished share of the stage or, in a sweep, of the sizes (0 to 1); None if unknown."""
     if state.sweep is not None and state.points:
         return (sizes_begun(state) - 1) / len(sizes_to_measure(state))
     if 1 < state.workers <= most_processes(state):

@@ -26,7 +26,7 @@ MOST_SPANS = 4_000
 
 
 class Profiling:
-    """The profile of one arm of the run on the screen. A separate pass profiles it."""
+    """Profiles one arm of the run on the screen, in a separate pass."""
 
     def __init__(self, lab: "Lab") -> None:
         self._lab = lab

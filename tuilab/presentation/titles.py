@@ -27,8 +27,6 @@ PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 class Title(NamedTuple):
-    """A row in the list of presets."""
-
     text: str
     """The document's name, the preset's title or the file's name."""
     name: str = ""

@@ -105,7 +105,7 @@ def round_down(value: float, ends: Sequence[float] = ROUND) -> float:
 
 
 def place(value: float, ends: Limits, log: bool) -> float:
-    """Return the position of `value` between the limits: 0 at the first, 1 at the second, beyond these if
+    """Return the position of `value` between the limits, from 0 to 1; below 0 or above 1 if `value` is
     outside.
     """
     low, high = ends
@@ -167,8 +167,8 @@ def linear(low: float, high: float, most: int) -> list[float]:
 
 
 def logarithmic(low: float, high: float, most: int) -> list[float]:
-    """Return at most `most` ticks of a log axis: every n-th power of ten, every power, or several between
-    powers.
+    """Return at most `most` ticks of a log axis: every n-th power of ten, every power, or several values
+    between powers.
     """
     powers = range(math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9) + 1)
     grids = [[10.0**power for power in powers if power % every == 0] for every in _DECADES]
@@ -190,7 +190,7 @@ def powers_of_two(low: float, high: float, most: int) -> list[float]:
 def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
     """Return a row of `width` characters with each label at its position, starting at `first`.
 
-    A label that would overlap another or the row's end is left out.
+    A label that overlaps another label, or does not fit into the row, is left out.
     """
     row, free = [" "] * width, first
     for start, label in labels:

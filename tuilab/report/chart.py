@@ -58,7 +58,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Vertical:
-    """A vertical line with the interval of its position, such as a crossover."""
+    """A vertical line that marks a value, such as a crossover, and the value's interval."""
 
     at: float
     band: Limits | None = None

@@ -19,8 +19,6 @@ WAITING = "·"
 
 
 class Statement(msgspec.Struct, kw_only=True):
-    """A claim of the document, with its verdict."""
-
     preset: str
     """Name of the preset that tests the claim."""
     text: str

@@ -198,7 +198,7 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 
 CLEARLY = 1.05
-"""Ratio of a program's or step's two speedups above which a sentence names both."""
+"""A sentence names both the expected and the maximum speedup if their ratio is larger than this."""
 
 
 def gained(finding: Bottleneck) -> str:

@@ -259,8 +259,9 @@ def layers_in(result: RunResult) -> tuple[Layer, ...]:
 
 
 def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple[Layer, ...]]:
-    """Return an arm's label and its layers, or those of the arm whose layers the result has. The time
-    outside layers comes last.
+    """Return the label and the layers of an arm, or of the arm whose layers are in the result.
+
+    The time outside layers comes last.
     """
     own = layers_at(state, state.arms[arm], summary_point(state)) if arm in state.arms else ()
     of = result.model.layers_of if result.model is not None and not own else arm
@@ -416,7 +417,7 @@ def phase_line(arm: ArmResult) -> str:
 def phases_known_from(arm: ArmResult) -> str:
     """Return `Profiled: dispatch, compute; timed apart: python. Profiling took 0.2 s after the rounds.`
 
-    Returns "" if the arm has no account.
+    The text is "" if the arm has no account.
     """
     if arm.account is None:
         return ""

@@ -66,7 +66,7 @@ class _Picture:
         return "".join(parts)
 
     def vertical(self, vertical: Vertical, number: int) -> str:
-        """Draw a vertical line across the plot, its interval as a band, and its label in row `number`."""
+        """Draw a vertical line, the interval of its position as a band, and its label in row `number`."""
         at, bottom = self.x(vertical.at), HEIGHT - BOTTOM
         parts = []
         if vertical.band is not None:
