@@ -27,7 +27,7 @@ NAMES = {"input": "input_wait", "scheduling": "dispatch", "sync": "dispatch"}
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A phase's seconds per call, the half-width of their interval (None if unknown), and how they were
+    """A phase's seconds per call, the half-width of their 95% interval (None if unknown), and how they were
     measured.
     """
 
@@ -91,9 +91,8 @@ def of_profile(
 def _drop_interrupted(calls: Sequence[Mapping[str, float]], plain_s: float) -> list[Mapping[str, float]]:
     """Return the calls that no other program interrupted.
 
-    Drops calls that took more than twice the median, provided that the other calls still average at least the
-    length of an unprofiled call. Otherwise the long calls are normal, such as regular waits for input, and
-    all calls are kept.
+    Drops calls that took more than twice the median, unless the mean of the other calls is then below the
+    length of an unprofiled call.
     """
     lengths = [math.fsum(call.values()) for call in calls]
     longest = STRETCHED * statistics.median(lengths or [0.0])
@@ -126,7 +125,7 @@ def _both(a: float | None, b: float | None) -> float | None:
 
 
 def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
-    """Move Python time that was not timed separately to dispatch, because TensorFlow spent it."""
+    """Move Python time that was not timed separately to dispatch: TensorFlow spent it."""
     if not own_s or "python" not in known_parts:
         return known_parts
     python, beside = known_parts["python"], known_parts.get("dispatch", Known(0.0, 0.0, "profiled"))
@@ -143,10 +142,7 @@ def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict
 def _scale_parts(
     known_parts: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
 ) -> Account:
-    """Return an account whose parts are scaled to the length of unprofiled calls.
-
-    The intervals widen with the size of the correction.
-    """
+    """Return an account scaled to the length of unprofiled calls. The intervals widen with the correction."""
     whole = math.fsum(known.seconds for known in known_parts.values())
     if whole <= 0:
         return unknown(total_s, "the profiler recorded no events of the call")
@@ -168,10 +164,9 @@ def _scale_parts(
 
 
 def of_parts(known_parts: Mapping[str, Known], total_s: float, note: str = "") -> Account:
-    """Return the account of an unprofiled call from parts that were timed separately; the rest of the call is
-    unknown.
+    """Return the account of an unprofiled call from parts that were timed separately.
 
-    If the parts overlap and add up to more than a call, all are reduced by the same factor.
+    The rest of the call is unknown. Parts that add up to more than a call are all reduced by the same factor.
     """
     whole = math.fsum(known.seconds for known in known_parts.values())
     if whole > total_s:
@@ -216,10 +211,7 @@ def _interval(known: Known, total_s: float) -> tuple[float, float] | None:
 
 
 def scaled(account: Account, median_s: float) -> Account:
-    """Return the account with every part scaled by the same factor, so that the total is the arm's median.
-
-    The parts add up to `median_s` except for rounding.
-    """
+    """Return the account with every part scaled by the same factor, so that the total is `median_s`."""
     if account.total_s <= 0:
         return unknown(median_s, account.note)
     factor = median_s / account.total_s
@@ -251,7 +243,7 @@ workload defines count as Python.
 
 
 def largest(account: Account) -> Group:
-    """Return the group of the call's largest phase, or `not known`."""
+    """Return the group of the call's largest phase; `not known` without phases."""
     sums: dict[Group, float] = {}
     for part in account.parts:
         group = GROUPS.get(part.phase, "python")

@@ -38,7 +38,7 @@ from tuilab.model.run import ArmState, RunState
 COPYING = 0.2
 MOST_NAMED = 3
 HEADLINE = 60
-"""Maximum length of the first sentence in characters. It leaves room for the key that shows the full text."""
+"""Maximum number of characters in the first sentence. The key that shows the full text must fit beside it."""
 
 
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
@@ -79,7 +79,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
 
 
 def at_point(state: RunState, point: int) -> list[str]:
-    """Return sentences about one point of a sweep: the fastest arm, and a comparison with one other arm."""
+    """Return sentences about one point of a sweep."""
     return [part for part in _of_each_kind(state, point) if part]
 
 
@@ -105,9 +105,7 @@ def _ending(state: RunState) -> str:
 
 
 def _of_each_kind(state: RunState, point: int) -> list[str]:
-    """Describe each group of arms that do the same work. If there are several groups, start each with the
-    name of its work.
-    """
+    """Describe each group of arms that do the same work."""
     groups = comparable(state, point)
     out: list[str] = []
     for group in groups:
@@ -125,9 +123,7 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
 
 
 def _describe_disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
-    """Describe arms that were clearly faster in rounds without other load: their times in those rounds and in
-    all rounds.
-    """
+    """Describe arms that were clearly faster in rounds without other load."""
     slowed = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
     if not slowed:
         return ""
@@ -137,9 +133,7 @@ def _describe_disturbed(state: RunState, arms: list[ArmState], point: int) -> st
 
 
 def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
-    """Describe the arms that are excluded from comparisons because they spend most of their time on
-    retracing.
-    """
+    """Describe the arms that spend most of their time on retracing; they are excluded from comparisons."""
     retraced_arms = [arm for arm in arms if retraced(arm, point)]
     if not retraced_arms:
         return ""
@@ -152,7 +146,6 @@ def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
 
 
 def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
-    """Describe the fastest arms, and compare them with one other arm."""
     place = _place(state, point)
     if not has_gpu(state) and not place and (sentence := _graph_against_eager(state, arms, point)):
         return [sentence]
@@ -163,7 +156,6 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
 
 
 def _describe_noisy(arms: list[ArmState], point: int) -> str:
-    """Describe the arms that are too noisy to compare with the fastest arm."""
     if not arms:
         return ""
     named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in arms[:MOST_NAMED]]
@@ -187,8 +179,8 @@ def _place(state: RunState, point: int) -> str:
 
 
 def _span(state: RunState, point: int, lone: ArmState | None) -> str:
-    """Describe an arm's time at the smallest and largest size; for a single arm, also at the size of the
-    scenario.
+    """Describe an arm's time at the smallest and the largest size. A single arm is also described at the
+    scenario's size.
     """
     for series in series_of(state)[:1]:
         arm = lone or series.best(series.everyone())
@@ -253,7 +245,7 @@ reported.
 
 
 def _unseen(found: Sequence[RatioEstimate | None]) -> str:
-    """State the smallest difference that the run could have detected between the arms reported as equal."""
+    """State the smallest difference that the run could have detected between arms reported as equal."""
     least = max((each.least for each in found if each is not None and each.least is not None), default=None)
     if least is None:
         return ""
@@ -316,10 +308,7 @@ def _against(one: ArmState, other: ArmState, point: int) -> str:
 
 
 def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int, apart: str) -> str:
-    """Explain a graph's speedup: how many fewer ops it launches. Also state whether the ops have GPU kernels.
-
-    apart: a clause about the quotient of the medians, to append to the explanation.
-    """
+    """Explain a graph's speedup by the number of ops that it launches. apart: a clause to append."""
     before, after = op_counts(eager, point), op_counts(graph, point)
     many, left = sum(before.values()), sum(after.values())
     if graph.arm.mode == "xla":
@@ -341,8 +330,8 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int, apart: s
 
 
 def _describe_saving(eager: ArmState, graph: ArmState, point: int) -> str:
-    """Describe the part of a call in which the graph saves most: `dispatch takes 560 µs instead of 3.77 ms`;
-    "" if no part accounts for half of the saving.
+    """Return the part of a call in which the graph saves most: `dispatch takes 560 µs instead of 3.77 ms`; ""
+    if no part accounts for half of the saving.
     """
     saving = most_saved(eager, graph, point)
     if saving is None:
@@ -353,7 +342,6 @@ def _describe_saving(eager: ArmState, graph: ArmState, point: int) -> str:
 
 
 def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> bool:
-    """Return True if the run's facts report a GPU kernel for each of these ops."""
     facts = {fact.name: fact.value for fact in [*state.facts, *graph.facts]}
     if facts.get("host-only-ops") == 0:
         return True
@@ -361,7 +349,6 @@ def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> 
 
 
 def failures(state: RunState, point: int) -> str:
-    """Describe the failed and unavailable arms (`failed_arms`)."""
     failed = failed_arms(state, point)
     if not failed:
         return ""
@@ -378,9 +365,7 @@ def failures(state: RunState, point: int) -> str:
 
 
 def _describe_merged(arms: list[ArmState], point: int) -> str:
-    """Return a note that a graph computes duplicate ops only once; "" unless they are a large part of the
-    requested work.
-    """
+    """Return a note if a graph merges duplicate ops that are a large part of the requested work; else ""."""
     messages = {arm.label: f.message for arm in arms for f in arm.flags if f.code == "merged"}
     if not messages:
         return ""
@@ -388,7 +373,6 @@ def _describe_merged(arms: list[ArmState], point: int) -> str:
 
 
 def _describe_vanished(state: RunState, point: int) -> str:
-    """Return a note on arms that do not compute what was requested and are excluded from comparisons."""
     gone = [(arm.label, why) for arm in state.arms.values() if (why := vanished(state, arm, point))]
     if not gone:
         return ""
@@ -424,17 +408,14 @@ def _nothing(state: RunState, point: int) -> list[str]:
 
 
 def _first_look(state: RunState, point: int) -> str:
-    """Return the warm-up times of one arm per device while the other arms are built; "" before the first time
-    is known.
-    """
+    """Return the warm-up times of one arm per device; "" before the first warm-up."""
     figures = [f"{name_of(arm, point)} {median_of(best)}" for arm, best in first_looks(state, point)]
     return f"First look (not counted): {listed(figures[:MOST_NAMED])} per call at best." if figures else ""
 
 
 def _describe_preparation(state: RunState, point: int) -> str:
-    """Return the number of the arm that is being prepared, `2 of 5`.
-
-    Returns "" for the first arm, and once all arms are ready.
+    """Return the number of the arm that is being prepared, `2 of 5`; "" for the first arm, and after the
+    last.
     """
     arms = [
         arm

@@ -16,10 +16,10 @@ ENOUGH = 0.9
 def batch_answer(
     state: RunState, points: Sequence[PointResult], crossovers: Sequence[Crossover]
 ) -> BatchAnswer | None:
-    """Return three batch sizes of a model: the smallest that is worthwhile, the largest that fits, and the
-    size above which a GPU is faster.
+    """Return the smallest worthwhile batch size of a model, the largest that fits, and the size above which a
+    GPU is faster.
 
-    Returns None if the run measured no model with a variable batch size.
+    Returns None unless the run measured a model with a variable batch size.
     """
     model = state.model
     if model is None or not model.batch:
@@ -48,7 +48,6 @@ LARGEST = "the largest batch on the slider"
 
 
 def _in_brackets(*words: str) -> str:
-    """Return ` (inference, the largest batch on the slider)`; "" without words."""
     inner = ", ".join(filter(None, words))
     return f" ({inner})" if inner else ""
 
@@ -77,7 +76,7 @@ def fitting(fits: Sequence[Fit]) -> list[str]:
 
 
 def growing(points: Sequence[PointResult], batch: str) -> int | None:
-    """Return the largest measured batch if throughput still grows up to it (`paying` is None), else None."""
+    """Return the largest measured batch if throughput still grows at that size; else None."""
     best = _throughput(points, batch)
     if len(best) < 2 or paying(points, batch) is not None:
         return None
@@ -85,10 +84,9 @@ def growing(points: Sequence[PointResult], batch: str) -> int | None:
 
 
 def paying(points: Sequence[PointResult], batch: str) -> int | None:
-    """Return the smallest batch at which some arm reaches 90% of the highest throughput of any arm.
+    """Return the smallest batch at which some arm reaches 90% of the highest throughput.
 
-    Returns None if that batch is the largest one, or if throughput still grows: each doubling from that batch
-    to the largest adds more than about 10% on average.
+    Returns None if that is the largest batch, or if each doubling from there still adds about 10% on average.
     """
     best = _throughput(points, batch)
     if len(best) < 2:

@@ -44,8 +44,7 @@ from tuilab.model.run import ArmState, RunState
 ALMOST = 1.05
 """A bound of at most this multiple of a measured time counts as equal to that time."""
 START_MATTERS_S = 10e-3
-"""Length in seconds of a bound above which TensorFlow's launch cost (hundreds of µs on a slow host) is
-negligible.
+"""Bounds longer than this (in seconds) hide TensorFlow's launch cost, which is hundreds of µs on a slow host.
 """
 
 
@@ -227,8 +226,10 @@ class GpuCall:
 
 
 def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
-    """Return the GPU arms to compare with a CPU arm: the run's GPU arms with the same dtype, variant and
-    host, or else the run's CPU arms, moved to a GPU.
+    """Return the GPU arms to compare with a CPU arm.
+
+    These are the run's GPU arms with the same dtype, variant and host, or else the run's CPU arms, moved to a
+    GPU.
     """
 
     def alike(arm: Arm) -> bool:
@@ -244,9 +245,10 @@ def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
 
 
 def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
-    """Return the arm's call on a GPU; None if its work is unknown.
+    """Return the arm's call on a GPU.
 
-    Also None for an XLA arm that could not be measured here, because XLA may be unable to compile it.
+    Returns None if the call's work is unknown, and for an XLA arm that this host could not run: XLA may be
+    unable to compile it.
     """
     work = work_of(state, state.arms.get(arm.id) or ArmState(arm, ""), point)
     machine = state.machines.get(arm.host, state.machine)
@@ -303,10 +305,7 @@ def leads(state: RunState, point: int) -> list[ArmState]:
 
 
 def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...]:
-    """Return the bounds for each of the `leads`, with resident and copied input.
-
-    The bounds for the fastest arm come first.
-    """
+    """Return the bounds for each of the `leads`, fastest arm first, with resident and with copied input."""
     return tuple(bound for lead in leads(state, point) for bound in bounds_of_arm(state, lead, point, sheet))
 
 
@@ -338,8 +337,8 @@ def bounds_of_arm(state: RunState, lead: ArmState, point: int, sheet: DataSheet)
 def _compared(
     state: RunState, lead: ArmState, point: int, found: GpuBound, call: GpuCall, sheet: DataSheet
 ) -> GpuBound:
-    """Compare a bound with a measured arm. The GPU cannot win if its bound is at or above the upper end of
-    the arm's interval.
+    """Compare a bound with a measured arm. If the bound is not below the arm's interval, the GPU cannot
+    win.
     """
     found = msgspec.structs.replace(found, variant=lead.arm.variant, dtype=lead.arm.dtype)
     timed = estimate_at(lead, point)
@@ -401,7 +400,6 @@ def nothing_for_a_gpu(work: Work) -> str:
 
 
 def why_not_known(call: GpuCall) -> str:
-    """Return why a bound is unknown; "" if it is known."""
     work = call.on_gpu
     if work.uncounted:
         return f"the work of {work.uncounted[0]} is not counted"
@@ -421,13 +419,13 @@ def least_bound(state: RunState, arms: Iterable[Arm], point: int) -> GpuBound | 
 
 
 SLOWEST_LINK = 250e6
-"""Bandwidth of one lane of first-generation PCI Express, in bytes/s (PCI-SIG 2003). Every GPU in the table
-has a link at least 60 times as fast.
+"""Bandwidth in bytes/s of one lane of first-generation PCI Express (PCI-SIG 2003). Each GPU in the table has
+a link at least 60 times as fast.
 """
 SLOWEST_COPY_S = 1e-3
 """Maximum seconds to start a copy. Published figures for cudaMemcpy are 6 to 7 µs (GDRCopy's README)."""
 SLACK = 1_000
-"""For an upper limit on a GPU's time, the GPU is assumed to be this many times slower than its data sheet."""
+"""For an upper limit on a call's time, a GPU is assumed to be this many times slower than its data sheet."""
 SLOWEST_LAUNCH_S = 1e-3
 """Maximum seconds of a kernel launch. Published figures are 5 to 20 µs (manual of Holistic Trace
 Analysis).
@@ -435,11 +433,10 @@ Analysis).
 
 
 def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
-    """Return the maximum seconds of the arm's call on the slowest GPU of the table, at a thousandth of its
-    rated speed.
+    """Return an upper limit in seconds for the arm's call on any working GPU.
 
-    This is not a physical limit, but only a broken GPU would be slower. Returns None if the work is unknown
-    or done by the host.
+    Assumes the slowest GPU of the table at a thousandth of its rated speed. Returns None if the work is
+    unknown or runs on the host.
     """
     call = call_of(state, arm, point)
     if call is None or call.host is None or call.work.on_host or call.work.flop is None:
@@ -453,7 +450,7 @@ def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
 
 
 def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
-    """Return the maximum seconds that a host library's call can spend on copies; None for other work."""
+    """Return an upper limit in seconds for the copies of a host library's call; None for other work."""
     work = work_of(state, arm, point)
     if work is None or not work.host_only or not work.to_host:
         return None
@@ -464,7 +461,7 @@ def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
 @dataclass(frozen=True)
 class Overtaking:
     """A GPU's bounds along a sweep's first axis. earliest: the smallest size at which the GPU could be
-    faster; None if there is none.
+    faster, if any.
     """
 
     axis: str
@@ -475,8 +472,8 @@ class Overtaking:
 def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
     """Return a GPU's bounds along the axis of a sweep.
 
-    Returns None unless the run sweeps exactly one axis, if no bound is known, or if the host was too busy at
-    any size.
+    Returns None if the run does not sweep exactly one axis, if no bound is known, or if the host was busy at
+    some size.
     """
     names = axes(state)
     if len(names) != 1:

@@ -14,12 +14,12 @@ BUSY_START = (
     "This host was too busy to measure TensorFlow's dispatch overhead; measure again when it is quiet."
 )
 MOST_TIMES = 100
-"""The highest speedup limit to print. A higher limit would tell readers little more than "far faster"."""
+"""The largest speedup limit to print; a larger limit says no more than "far faster"."""
 LIMITS = {
     "starting the call": "TensorFlow's dispatch overhead on this host",
     "preparing the input": "preparing the input on this host",
 }
-"""Wording for limits whose name alone is unclear."""
+"""Clearer wording for some limits."""
 
 
 def article(sheet: DataSheet) -> str:
@@ -54,7 +54,7 @@ def parts_words(bound: GpuBound) -> str:
 def bound_sentence(state: RunState, against: str = "") -> str:
     """Describe what a GPU could achieve, for a run without one; "" if nothing was measured on a CPU.
 
-    A run with a GPU has no bound unless one is requested.
+    For a run with a GPU, `against` must name the GPU to compare with.
     """
     point = summary_point(state)
     if has_gpu(state) and not against:
@@ -136,9 +136,7 @@ def _cannot_win(
 
 
 def _as_graph(bound: GpuBound) -> str:
-    """Return a clause with the arm's mode if launches limit its bound, because XLA or CUDA graphs would
-    launch fewer kernels.
-    """
+    """Return a clause with the arm's mode if launches limit its bound: in other modes they may not."""
     if bound.mode == "xla" or bound.limited_by != "launches":
         return ""
     return " as a plain graph, without XLA or CUDA graphs" if bound.mode == "graph" else " op by op"
@@ -169,7 +167,7 @@ def _clause(bound: GpuBound) -> str:
 
 
 def _open(bound: GpuBound) -> bool:
-    """Return whether the printed limit depends on the unknown launch cost."""
+    """Return True if the printed limit depends on the unknown launch cost."""
     return bound.verdict == "could win" and bound.busy is not None and bound.busy[0] <= MOST_TIMES
 
 
@@ -187,7 +185,6 @@ def _likely(bound: GpuBound) -> str:
 
 
 def _range(low: float, high: float) -> str:
-    """Return `4 to 15×`, rounded to two digits."""
     first, last = significant(low, 2), significant(high, 2)
     return f"{last}×" if first == last else f"{first} to {last}×"
 
@@ -216,9 +213,7 @@ def _place(state: RunState, point: int) -> str:
 
 
 def bound_words(state: RunState) -> str:
-    """Return the default GPU's `bound_sentence` in a few words, such as `H100: likely 4–15×`; "" if the
-    sentence is empty.
-    """
+    """Return the default GPU's bound in a few words, such as `H100: likely 4–15×`; "" without a bound."""
     point = summary_point(state)
     lead = fastest_cpu(state, point)
     if lead is None or has_gpu(state):
@@ -241,9 +236,7 @@ def bound_words(state: RunState) -> str:
 
 
 def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
-    """Return a GPU's bounds along the axis of a sweep, with a sentence; None without a sweep, or if no bound
-    is known.
-    """
+    """Return a GPU's bounds along the axis of a sweep, with a sentence; None if there are no bounds."""
     found = along(state, sheet)
     if found is None:
         return None
@@ -272,9 +265,9 @@ def _turns(found: Overtaking) -> str:
 
 
 def sweep_sentence(state: RunState, against: str = "") -> str:
-    """Describe the size above which a GPU could win, for a finished sweep.
+    """Describe the size above which a GPU could win, for a finished sweep; "" for other runs.
 
-    Returns "" for other runs, and on a host with a GPU unless `against` names another GPU.
+    On a host with a GPU, `against` must name another GPU.
     """
     if state.running or (has_gpu(state) and not against):
         return ""

@@ -194,8 +194,8 @@ WAITED = 0.05
 THROTTLED = 0.01
 OTHERS = 0.25
 INTRUDERS = 0.1
-"""Share of one core. If other processes used less than this, the context switches were between the process's
-own threads.
+"""Minimum use of the processors by other processes, as a share of one core. Below this, context switches were
+among the process's own threads.
 """
 
 

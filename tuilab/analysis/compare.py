@@ -30,9 +30,7 @@ NO_MATCH = "nothing to compare: the runs have no arm in common, even if the devi
 
 SAME = "within the noise"
 BY_CHANCE = "may be chance"
-"""Label of a difference that could be due to chance, because two processes of the same code can differ as
-much.
-"""
+"""Label of a difference that two processes of the same code can also show."""
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
 """Codes of caveats about the machine rather than the measured code."""
 
@@ -43,9 +41,9 @@ class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
     If the runs have no arm in common, this compares two arms that differ only in their device, `A → B`.
 
     ratio: median of the second run over that of the first; low, high: its bounds. at: the value of each
-    parameter that either run sweeps; empty if neither does. differs: True if the intervals of the two medians
-    do not overlap, so the runs differ by more than their noise. If a run had a single process, the medians
-    must also differ by more than two processes of the same code can (`ALIKE`).
+    parameter that either run sweeps. differs: True if the intervals of the two medians do not overlap. If a
+    run had a single process, the medians must also differ by more than two processes of the same code can
+    (`ALIKE`).
     """
 
     arm: str
@@ -75,8 +73,7 @@ def compare(first: RunState, second: RunState) -> Comparison:
     """Compare the arms that both runs measured, at each common size.
 
     The runs were not interleaved, so their rounds cannot be paired. The ratio's bounds, low2/high1 and
-    high2/low1, come from the 95% intervals of the two medians. They are further apart than the
-    ends of a 95% interval of the ratio.
+    high2/low1, come from the 95% intervals of the two medians and are wider than a 95% interval of the ratio.
     """
     names = swept((first, second))
     arms = compare_arms(first, second, names)
@@ -124,8 +121,8 @@ def _left_out(
 
 
 def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
-    """Return the arms that both runs measured, at each common size. names: the parameters whose values
-    identify a size.
+    """Return the arms that both runs measured, at each common size. names: the parameters that identify a
+    size.
     """
     pairs = ((arm, second.arms[identity]) for identity, arm in first.arms.items() if identity in second.arms)
     return _compare_pairs(first, second, names, pairs)
@@ -144,7 +141,6 @@ def _by_device(first: RunState, second: RunState, names: Sequence[str]) -> tuple
 def _compare_pairs(
     first: RunState, second: RunState, names: Sequence[str], pairs: Iterable[tuple[ArmState, ArmState]]
 ) -> tuple[ArmComparison, ...]:
-    """Compare an arm of the first run with an arm of the second run at each common size."""
     alone = min(first.workers, second.workers) < 2
     here, there = places(first, names), places(second, names)
     common = ordered([place for place in here if place in there])
@@ -169,8 +165,8 @@ def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> st
 def _at(
     place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int, alone: bool
 ) -> ArmComparison | None:
-    """Compare an arm of the first run with one of the second at a size; None if either has no interval.
-    alone: True if a run had a single process.
+    """Compare two arms at one size each; None if an arm has no interval. alone: True if a run had a single
+    process.
     """
     a, b = estimate_at(arm, here), estimate_at(other, there)
     if a is None or b is None or a.low is None or a.high is None or b.low is None or b.high is None:
@@ -204,7 +200,7 @@ def _at(
 
 
 def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> list[str]:
-    """Return a phrase for each difference between two runs, except in figures and swept parameters."""
+    """Return a phrase for each difference between two runs other than figures and swept parameters."""
     out = []
     a, b = first.machine, second.machine
     if a is not None and b is not None:
@@ -227,7 +223,7 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
 
 
 def disturbed(state: RunState) -> list[str]:
-    """Return the disturbances of a run that may affect its figures, one message per kind."""
+    """Return one message for each kind of disturbance that may affect the run's figures."""
     messages = {flag.code: flag.message for flag in reversed(state.flags) if flag.code in DISTURBED}
     return [messages[code] for code in DISTURBED if code in messages]
 
@@ -235,8 +231,8 @@ def disturbed(state: RunState) -> list[str]:
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """An arm in one run: its median and 95% interval in seconds per call.
 
-    ratio: its median over that of the base run; low, high: the ratio's bounds. All three are None in the base
-    run itself, and if either median has no interval. differs: as in `ArmComparison`.
+    ratio: its median over that of the base run; low, high: the ratio's bounds. All three are None for the
+    base run, and without an interval. differs: as in `ArmComparison`.
     """
 
     median_s: float
@@ -248,7 +244,6 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     differs: bool = False
 
     def __str__(self) -> str:
-        """Return `0.481 ms [0.47 0.49]`."""
         if self.low_s is None or self.high_s is None:
             return median_of(self.median_s)
         shown = median_of(self.median_s, (self.high_s - self.low_s) / 2)
@@ -275,9 +270,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm at one size, with its figure in each run; None for runs that did not measure it.
-
-    at: the size in words; "" if none of the runs sweeps.
+    """One arm at one size, with its figure in each run; None for runs that did not measure it. at: the size
+    in words.
     """
 
     arm: str
@@ -302,11 +296,10 @@ class Across(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def across(states: Sequence[RunState], base: int = 0) -> Across:
-    """Return every arm that any of the runs measured, in order of appearance, with its ratios to run `base`.
+    """Return every arm that any of the runs measured, with its ratios to run `base`.
 
-    Sweeps have a row for each size that at least two runs measured. The runs were not interleaved, so a
-    ratio counts as different from 1 only if the two 95% intervals of the medians do not overlap
-    (`analysis.compare`).
+    Sweeps have a row for each size that at least two runs measured. The runs were not interleaved, so a ratio
+    counts as different from 1 only if the 95% intervals of the two medians do not overlap.
     """
     names = swept(states)
     indices = [places(state, names) for state in states]

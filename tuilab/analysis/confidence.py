@@ -37,8 +37,8 @@ MOST_NAMED = 2
 
 
 def confidence(state: RunState) -> Confidence:
-    """Return the worst precision of the arms measured at the run's headline point, and the reasons to doubt
-    the run.
+    """Return the worst precision of the arms at the run's headline point, and the reasons to doubt the
+    run.
     """
     point = summary_point(state)
     arms = measured(state, point)
@@ -86,8 +86,8 @@ all such runs with a probability of 97% (1 − 2 · 2⁻⁶), for any distributi
 
 
 def _describe_similar_runs(state: RunState) -> str:
-    """Describe the range of this run and earlier similar runs, because no single run's interval shows
-    variation over minutes.
+    """Describe the range of this run and of similar runs: a single run's interval omits variation over
+    minutes.
     """
     alike = state.alike
     if alike is None or alike.arm not in state.arms or alike.runs < FEWEST_ALIKE:

@@ -101,10 +101,9 @@ class SizeRatio:
         return sign if sign == self.told else 0
 
     def lead(self, level: float) -> int:
-        """Return `sign`, or 0 if a disturbance during all rounds of this size could have caused the
-        difference.
+        """Return `sign`, or 0 if a disturbance of the whole size could explain the difference.
 
-        Such a disturbance shifts every round of a size equally, so no interval over rounds shows it. Its
+        Such a disturbance shifts all rounds of a size alike, so no interval over rounds shows it. Its
         standard deviation is assumed to be `LASTING` times that of one round, and is added in quadrature to
         the error of the mean, as is the scatter between the sizes.
         """
@@ -163,7 +162,7 @@ def places(a: Timings, b: Timings, begun: Sequence[int] = (), shown: Shown | Non
     """Return the mean log ratio at each positive size at which the arms share rounds, in ascending order.
 
     begun: the first round of each process after the first (`processes.combined`). The autocorrelation of the
-    log ratios is a property of the process, so its estimates at all sizes are averaged.
+    log ratios is averaged over all sizes, because it is a property of the process.
     """
     sizes = [size for size in sorted(a.keys() & b.keys()) if size > 0]
     logs = {size: _paired(tuple(a[size].items()), tuple(b[size].items())) for size in sizes}
@@ -234,7 +233,6 @@ def _off_the_line(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> tupl
 def _by_process(
     a: Mapping[int, float], b: Mapping[int, float], begun: Sequence[int], rho: float
 ) -> list[Location | None]:
-    """Return the mean log ratio within each process."""
     parts = [{at: a[at] for at in a if low <= at < high} for low, high in spans(begun, max(a, default=0))]
     return [_located(tuple(log_ratios(part, b)), rho) for part in parts]
 
@@ -254,10 +252,7 @@ def signs(at: Sequence[SizeRatio]) -> list[int]:
 
 
 def leads(at: Sequence[SizeRatio]) -> list[int]:
-    """Return the `lead` at each size, tested at the same level as `signs`.
-
-    Only a lead can support a crossover.
-    """
+    """Return the `lead` at each size, tested at the same level as `signs`."""
     return [place.lead(_level(at)) for place in at]
 
 
@@ -266,8 +261,8 @@ def _level(at: Sequence[SizeRatio]) -> float:
 
 
 def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
-    """Return every change of the lead that persists at the sizes on both sides, in order; an empty list if
-    the lead alternates.
+    """Return every change of the lead that persists at the next sizes, in order; an empty list if the lead
+    alternates.
 
     Undecided sizes at a change widen its bracket. There is no crossing if an arm is faster at a size at which
     it should be behind, even if only by the printed interval.
@@ -412,9 +407,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The next step of the search. size: the size to measure; None if no further size is needed. reason: why,
-    in words.
-    """
+    """The next step of the search. size: the size to measure, if any. reason: why, in words."""
 
     size: int | None
     reason: str

@@ -44,10 +44,9 @@ LONGEST_LAUNCH_S = 1e-3
 FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
 WORTH = 1.1
-"""A change is not advised if the run's own arms show that it speeds up the call by less than this factor."""
+"""Minimum speedup, measured by the run's own arms, for which a change is advised."""
 NEAR_ROOF = 0.6
-"""If an arm reaches at least this share of the roof, the device is close to its limit, so more work per call
-is not advised.
+"""Share of the roof at which the device counts as near its limit, so that more work per call is not advised.
 """
 
 
@@ -69,14 +68,14 @@ def diagnose(state: RunState) -> list[Diagnosis]:
 
 
 def contended(state: RunState) -> bool:
-    """Return True if other processes used the host's processors, which inflates launch times."""
+    """Return True if other processes used the host's processors, which makes launches slower."""
     return any(flag.code == "cpu-contention" for flag in state.flags)
 
 
 def _withheld(
     state: RunState, arms: list[ArmState], point: int, given: Sequence[Diagnosis]
 ) -> Iterator[Diagnosis]:
-    """Report once that other processes used the host, instead of giving advice on launch cost."""
+    """Report once that launch advice is withheld because other processes used the host."""
     advised = {each.arm for each in given}
     left = [arm for arm in arms if arm.arm.id not in advised]
     accounts = [(arm, account) for arm in left if (account := account_at(arm, point)) is not None]
@@ -99,13 +98,13 @@ def _withheld(
 
 
 INFLATED = frozenset({"dispatch", "python"})
-"""Phases that take longer while other programs use the host. They are reported only if the lower end of the
-interval of their share reaches the threshold.
+"""Phases that take longer while other programs use the host. The whole interval of their share must exceed a
+threshold.
 """
 
 
 def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str) -> Severity | None:
-    """Return how severely these phases limit a call; None if their share is small or within the noise."""
+    """Return how severely these phases limit a call; None if their share is small or uncertain."""
     parts, found = account_at(arm, point), estimate_at(arm, point)
     if parts is None or found is None or parts.seconds(*phases) <= (found.half_width or 0.0):
         return None
@@ -116,8 +115,8 @@ def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str)
 
 
 def _is_refuted(found: RatioEstimate | None) -> bool:
-    """Return True if the run's own arms show that a change gains little. found: the ratio of the time before
-    the change to the time after it.
+    """Return True if the run's own arms show that a change gains little. found: time before over time
+    after.
     """
     return found is not None and found.interval is not None and found.interval[1] < WORTH
 
@@ -168,7 +167,7 @@ def _near_roof(state: RunState, arm: ArmState, point: int) -> bool:
 
 
 def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
-    """Return True if the run tried the same arm in graph mode, and that arm could not run."""
+    """Return True if the same arm failed or was unavailable in graph mode."""
     tried = [
         other
         for other in state.arms.values()
@@ -263,13 +262,12 @@ FEEDING = {
     "cached": "cache the elements that stay the same",
     "in-step": "move the work into the step",
 }
-"""For each variant with a faster input pipeline, the change that speeds up its input."""
+"""How to speed up the input, by the variant that already does so."""
 
 
 def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
-    """Return advice about the input.
-
-    Leaves out changes that the arm already has, or that the run's arms show to be useless.
+    """Return advice about the input, except changes that the arm has or that the run's arms show to be
+    useless.
     """
     ahead = arm.arm.variant in ("prefetched", "from-memory", "cached", "in-step")
     own = {arm.arm.variant, *(("parallel", "prefetched") if ahead else ())}
@@ -350,8 +348,8 @@ def _host_ops(arm: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def host_groups(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Return the ops that run on the host, grouped by reason. Groups with a remedy come first, then larger
-    groups before smaller ones.
+    """Return the ops that run on the host, grouped by reason: groups with a remedy first, then larger groups
+    first.
     """
     groups: dict[str, list[Node]] = {}
     for node in ops_of(nodes):
@@ -378,10 +376,10 @@ REMEDIES = {
     "colocation": "place on the GPU the tensors with which {ops} are colocated",
     "unknown": "put {ops} inside tf.device('GPU:0')",
 }
-"""Advice for moving an op to the GPU, by the cause that keeps the op on the host. Ops with other causes need
-no action.
+"""Advice for moving an op to the GPU, by the cause that keeps it on the host.
 
-For example, kernels in host memory handle shapes and indices, and a pipeline belongs on the host.
+Other causes need no action: kernels in host memory handle shapes and indices, and a pipeline belongs on the
+host.
 """
 
 
@@ -395,7 +393,7 @@ def _remedy(group: Sequence[Node]) -> str:
 
 
 def remedies(groups: Sequence[Sequence[Node]]) -> str:
-    """Return advice about ops on the host, one clause per reason; "" if there is none."""
+    """Return advice about ops on the host, one clause per reason."""
     clauses = [clause for clause in map(_remedy, groups) if clause]
     text = "; ".join(dict.fromkeys(clauses))
     return f"{text[:1].upper()}{text[1:]}." if text else ""
@@ -418,7 +416,7 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _dtypes(arms: list[ArmState], point: int) -> Iterator[Diagnosis]:
-    """Compare arms that differ only in dtype: each with the float32 arm, or else with the fastest arm."""
+    """Compare arms that differ only in dtype with the float32 arm, or else with the fastest of them."""
     done: set[str] = set()
     for arm in arms:
         group = [arm, *(other for other in arms if _differ_only_in(other, arm, "dtype"))]
@@ -448,9 +446,7 @@ def _dtype(other: ArmState, usual: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _too_small(state: RunState) -> Iterator[Diagnosis]:
-    """Report that the scenario's size is below the crossover: the arm that wins at larger sizes does not win
-    at this size.
-    """
+    """Report that the arm that wins at larger sizes does not win at the scenario's size."""
     names = axes(state)
     if len(names) != 1 or state.scenario is None:
         return
@@ -466,6 +462,5 @@ def _too_small(state: RunState) -> Iterator[Diagnosis]:
 
 
 def _differ_only_in(a: ArmState, b: ArmState, but: str) -> bool:
-    """Return True if the property `but` is the only one in which the two arms differ."""
     names = ("device", "mode", "input", "dtype", "variant", "host")
     return all((getattr(a.arm, name) == getattr(b.arm, name)) != (name == but) for name in names)

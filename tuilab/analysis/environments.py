@@ -19,21 +19,19 @@ from tuilab.model.run import ArmState, RunState
 MOST_OPS = 4
 """Maximum number of ops named in a sentence."""
 FIRST_CALLS = 1.5
-"""Minimum ratio of the times of two first calls to report. It is large, because a process has only one first
+"""Minimum ratio of two first calls that is reported. It is large because each process has only one first
 call.
 """
 ALIKE = 1.1
 """Two arms are reported as equal if the interval of their ratio is within this factor of 1."""
 DOUBT = 0.05
-"""Maximum probability that at least one of the differences reported for a pair of environments is due to
-chance.
-"""
+"""Maximum probability of reporting a false difference for a pair of environments."""
 
 
 def environments(state: RunState) -> list[str]:
-    """Return the environments that took turns, in the run's order; empty if none did.
+    """Return the environments that took turns, in the run's order.
 
-    Only environments that take turns share rounds; workers on several hosts do not.
+    Only such environments share rounds; workers on several hosts do not.
     """
     hosts = list(dict.fromkeys(arm.arm.host for arm in state.arms.values()))
     named = [h for h in hosts if h in state.machines and (state.machines[h].environment or not h)]
@@ -86,8 +84,8 @@ def _bare(arm: ArmState) -> Arm:
 
 
 def _row(name: str, found: RatioEstimate, middle: Location, among: int) -> EnvironmentRatio:
-    """Compare one arm in both environments. The test is adjusted for the number of arms, so that the
-    probability of reporting any false difference is at most `DOUBT`.
+    """Compare one arm in both environments. The test is adjusted for the number of arms (`among`), so that
+    the probability of any false difference is at most `DOUBT`.
     """
     half = middle.half_width(1 - DOUBT / among)
     differs = half is not None and abs(middle.mean) > half and found.differs
@@ -136,9 +134,7 @@ def _difference(row: EnvironmentRatio, a: str, b: str) -> str:
 
 
 def _describe_moved_ops(one: ArmState, other: ArmState, point: int, a: str, b: str) -> Iterator[str]:
-    """Yield sentences about ops that the two environments run on different devices, and about ops that only
-    one of them has.
-    """
+    """Describe ops that the environments run on different devices, and ops that only one environment has."""
     here, there = _ops(one, point), _ops(other, point)
     if not here or not there:
         return

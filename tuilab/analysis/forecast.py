@@ -17,17 +17,17 @@ from tuilab.model.scenario import FURTHER_ROUNDS
 GAIN = 0.5
 """Minimum share of the narrowing by independent rounds for which a forecast is stated."""
 KEPT = 1.25
-"""A continuation kept its forecast if the interval is at most this multiple of it."""
+"""Maximum ratio of an interval to its forecast at which the forecast counts as met."""
 BUSY = {"cpu-contention", "canary"}
 SLOW = BUSY | {"throttled", "gpu-shared", "drift", "two-levels"}
-"""Caveats for a speed that changes more slowly than from round to round. A run of few processes does not show
-how far such a speed varies.
+"""Caveats for a speed that changes more slowly than from round to round. A few processes do not show its
+range.
 """
 
 
 def forecast(state: RunState, processes: int) -> float | None:
-    """Return the half-width of the widest interval, relative to its median, after the run has `processes`
-    processes; None if the run gives no reason to expect a narrower interval.
+    """Return the expected half-width, relative to the median, of the widest interval after `processes`
+    processes; None if no interval is expected to narrow.
     """
     point = summary_point(state)
     cells = [arm.cells[point] for arm in measured(state, point)]
@@ -53,12 +53,11 @@ def obstacle(state: RunState) -> tuple[str, str]:
 
 
 def codes(state: RunState) -> set[str]:
-    """Return the codes of the run's caveats and of its arms'."""
     return {flag.code for flag in (*state.flags, *(f for arm in state.arms.values() for f in arm.flags))}
 
 
 def _narrower(cells: Sequence[ArmSamples], processes: int) -> float:
-    """Return the share of its width that an interval must keep at most for its narrowing to count."""
+    """Return the maximum ratio of the new to the old width that counts as narrower."""
     return 1 - GAIN * (1 - math.sqrt((1 + len(cells[0].begun)) / processes))
 
 
@@ -72,10 +71,11 @@ def _half_width(cell: ArmSamples) -> float | None:
 
 
 def _expected(cell: ArmSamples, processes: int) -> float:
-    """Return the expected relative half-width. Each further process adds one median, and the interval runs
-    between two ranks of these medians: read the present medians at those ranks.
+    """Return the expected relative half-width.
 
-    With fewer than six processes, medians of as many consecutive rounds as a process adds replace them.
+    Each further process adds one median, and the interval runs between two ranks of these medians; their
+    values are read from the present medians. With fewer than six processes, medians of as many rounds as a
+    process adds are used instead.
     """
     medians = [m.mean for m in process_medians(cell)]
     if len(medians) < MIN_SAMPLES:
@@ -109,8 +109,8 @@ def _missed(state: RunState, cells: Sequence[ArmSamples]) -> bool:
 
 
 def _before(cell: ArmSamples) -> ArmSamples | None:
-    """Return the arm's samples before the last continuation, which begins in a fresh process; None if the run
-    was not continued.
+    """Return the arm's samples before the last continuation, which begins in a fresh process; None for a run
+    without continuation.
     """
     fresh = [index for index, zygote in enumerate(cell.zygotes) if zygote < 0]
     if not fresh:

@@ -25,8 +25,8 @@ otherwise as a range.
 
 
 def with_layers(state: RunState, point: int) -> ModelInfo | None:
-    """Return the run's model with the layers of the fastest arm that has layers, or with the reason why no
-    arm has layers.
+    """Return the run's model with the layers of the fastest arm that has layers, or with the reason why there
+    are none.
     """
     model = state.model
     if model is None:
@@ -75,8 +75,8 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
 
 
 def share_range(layer: LayerWork, account: Account) -> tuple[float, float]:
-    """Return the lower and upper limit of a layer's share of a call: the interval of the measured share, or
-    else the share without and with the time to launch the ops of the layer's loop.
+    """Return the limits of a layer's share of a call: the interval of the measured share, or else the share
+    without and with the launches of the layer's loop.
     """
     if layer.saved is not None:
         return max(0.0, layer.saved[1]), max(0.0, layer.saved[2])
@@ -90,17 +90,13 @@ def is_precise(layer: Layer) -> bool:
 
 
 def outside(layers: tuple[Layer, ...]) -> Layer:
-    """Return the row for the part of a call outside all layers. Its share is 0 if the layers make up the
-    whole call.
-    """
+    """Return the row for the part of a call outside all layers."""
     left = max(0.0, 1.0 - sum(layer.share for layer in layers))
     return Layer(name=OUTSIDE, kind="", flop=None, bytes=0.0, share=left, bound_by="not known")
 
 
 def _profiled_account(arm: ArmState, point: int) -> Account | None:
-    """Return the account of a call. It is scaled to the arm's median if the profiled calls took about as
-    long as the run's own calls.
-    """
+    """Return the account of a call, scaled to the arm's median if the profiled calls took about as long."""
     account, cell = account_at(arm, point), arm.cells.get(point)
     return cell.account if account is not None and cell is not None and not account.calls else account
 
@@ -117,9 +113,7 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
 
 
 def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
-    """Return why there are no layers and how to get them; "" if no call was profiled or the reason is
-    unknown.
-    """
+    """Return why there are no layers and how to get them; "" if the reason is unknown."""
     looked = [(arm, account) for arm in arms if (account := _profiled_account(arm, point)) is not None]
     if not looked:
         return ""

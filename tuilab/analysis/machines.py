@@ -24,8 +24,7 @@ _sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[MachineSummary, ...]:
-    """Summarize each machine that measured an arm. The summary of a sweep is for the size nearest to the
-    scenario's own size.
+    """Summarize each machine that measured an arm, for sweeps at the size nearest to the scenario's own size.
 
     If several nodes share a sweep, only one of them measured that size. The crossover and the verdicts are
     attributed to that node only if it measured every size.
@@ -42,9 +41,7 @@ def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[Ma
 
 
 def digest(claims: Sequence[Claim]) -> str:
-    """Return a short hash of these claims. Verdicts may be compared only if they are about the
-    same claims.
-    """
+    """Return a short hash of these claims. Only verdicts about the same claims are compared."""
     return hashlib.sha256("\n".join(c.text for c in claims).encode()).hexdigest()[:12] if claims else ""
 
 
@@ -84,7 +81,6 @@ def _best(state: RunState, point: int, kind: str) -> Best | None:
 
 
 def _label(state: RunState, arm: ArmState) -> str:
-    """Return the arm's label without the host's name."""
     every = [other.arm for other in state.arms.values()]
     return dict(zip([a.id for a in every], labels(every), strict=True))[arm.arm.id]
 
@@ -101,12 +97,12 @@ def _crossed(state: RunState) -> Crossed | None:
 MOST_NAMED = 4
 DECIDED = ("confirmed", "refuted")
 Groups = dict[str, list[str]]
-"""Maps each result to the names of the machines with that result."""
+"""Each result, with the names of the machines that got this result."""
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    """One machine's row in the table of a preset. unlike: software versions of this machine that most other
-    machines in the table do not have.
+    """One machine's row in the table of a preset. unlike: software versions that most other machines do not
+    have.
     """
 
     summary: MachineSummary
@@ -114,10 +110,10 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 
 
 class PresetRows(msgspec.Struct, frozen=True, kw_only=True):
-    """One preset (with the same parameters) on every machine that measured it.
+    """One preset, with the same parameters on each machine.
 
-    differing: parameters whose values differ from those in other tables of the same preset. disagreements:
-    one sentence for each disagreement between the machines.
+    differing: parameters whose values differ from those in other tables of the preset. disagreements: one
+    sentence for each disagreement between the machines.
     """
 
     preset: str
@@ -171,14 +167,14 @@ def _unlike(summary: MachineSummary, tensorflow: str, python: str) -> tuple[str,
 
 
 def _most(values: Iterable[str]) -> str:
-    """Return the most common value; if several values are equally common, the largest of them."""
+    """Return the most common value; of equally common values, the largest."""
     counted = Counter(values)
     return max(counted, key=lambda value: (counted[value], value))
 
 
 def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
-    """Describe where machines that made the same measurement disagree: the faster device, a verdict, a
-    crossover.
+    """Describe the faster devices, verdicts and crossovers on which machines disagree about the same
+    measurement.
     """
     out = []
     kinds = _groups((s.kind, s.machine) for s in machine_summaries if s.on_cpu and s.on_gpu)
@@ -238,5 +234,5 @@ def text_of(summary: MachineSummary) -> str:
 def search(
     machine_summaries: Sequence[MachineSummary], texts: Sequence[str], words: str
 ) -> list[MachineSummary]:
-    """Return the rows whose text (from `text_of`, in the same order) contains each of the words."""
+    """Return the rows whose text contains each of the words. texts: the result of `text_of` for each row."""
     return [s for s, text in zip(machine_summaries, texts, strict=True) if contains(text, words)]

@@ -22,10 +22,7 @@ _COMPUTES = {
 
 
 def plain(op: str) -> str:
-    """Return the op that a oneDNN op implements: `_MklMatMul` → `MatMul`, `_MklFusedConv2D` → `_FusedConv2D`.
-
-    Other ops are returned unchanged.
-    """
+    """Return the op that a oneDNN op implements: `_MklMatMul` → `MatMul`. Returns other ops unchanged."""
     rest = _MKL.sub("", op)
     if rest == op:
         return op
@@ -35,8 +32,7 @@ def plain(op: str) -> str:
 def computes(op: str) -> str:
     """Return the op that does the work in a fused op: `_MklFusedMatMul` → `MatMul`.
 
-    Ops that are not known fusions are returned unchanged, such as `FusedBatchNormV3`, which user code
-    requests itself.
+    Returns other ops unchanged, such as `FusedBatchNormV3`, which user code requests itself.
     """
     bare = plain(op)
     return _COMPUTES.get(bare, bare)

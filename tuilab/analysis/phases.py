@@ -18,7 +18,6 @@ class CopyCost:
     misfit: float
 
     def seconds(self, count: float) -> float:
-        """Return the modelled seconds for a copy of `count` bytes."""
         return self.latency_s + (count / self.bytes_per_s if self.bytes_per_s else 0.0)
 
 

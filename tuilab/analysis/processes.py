@@ -189,9 +189,7 @@ def unlike(middles: Sequence[Location]) -> bool:
 
 
 def spans(begun: Sequence[int], last: int) -> list[tuple[int, int]]:
-    """Return each process's range of rounds, as (first, one past the last). The last range ends with round
-    `last`.
-    """
+    """Return the (first, one past the last) round of each process. The last range ends with round `last`."""
     return [(low, high) for low, high in zip([0, *begun], [*begun, last + 1], strict=True) if low < high]
 
 
@@ -215,9 +213,7 @@ def _estimates(cell: ArmSamples) -> list[Estimate]:
 
 
 def process_medians(cell: ArmSamples) -> list[Location]:
-    """Return the log of the median of each process with at least `SHORTEST` samples, even if the median has
-    no interval.
-    """
+    """Return the log of each process's median. Omits processes with fewer than `SHORTEST` samples."""
     if not cell.begun:
         return []
     cuts = (cell.samples[_cut(cell, low, high)] for low, high in _spans(cell))
@@ -228,7 +224,7 @@ def process_medians(cell: ArmSamples) -> list[Location]:
 
 
 def _zygotes(cell: ArmSamples) -> list[int]:
-    """For each process whose median counts, return the number of its zygote. A process that was not forked
+    """For each process whose median counts, return the number of its zygote. Each process without a zygote
     gets a number of its own.
     """
     every = [-1, *cell.zygotes] if len(cell.zygotes) == len(cell.begun) else [-1] * (1 + len(cell.begun))
@@ -251,7 +247,7 @@ def describe_coverage(state: RunState) -> str:
 
 
 def within_first(cell: ArmSamples) -> Estimate | None:
-    """Return the median and interval of the first process alone, to compare with the budget's precision."""
+    """Return the median and interval of the first process alone; the budget's precision refers to these."""
     if not cell.begun:
         return kept_estimate(cell)
     end = bisect_left(cell.rounds, cell.begun[0])
@@ -273,8 +269,8 @@ def _aligned(one: ArmSamples, other: ArmSamples, low: int, high: int) -> Sequenc
 def _between(middles: Sequence[Location]) -> Location:
     """Return the mean of the processes' means, each as one observation.
 
-    The error is chosen so that the interval is at least as wide as that of the processes' median, which is
-    wider for six or more processes.
+    The interval is at least as wide as that of the processes' median, which is wider for six or more
+    processes.
     """
     means = [m.mean for m in middles]
     n, mean = len(means), statistics.fmean(means)

@@ -13,17 +13,17 @@ from tuilab.model.profile import OpTime, Phase, Profile
 from tuilab.model.quantity import seconds as shown
 
 MATTERS = 0.15
-"""Minimum share of a call for advice on a part. Removing a smaller part would gain too little."""
+"""Minimum share of a call at which advice on a part is worthwhile."""
 INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 MOSTLY = 0.9
-"""The overhead of copies is mentioned only if the transfer over the link takes less than this share of the
-copy time.
+"""Maximum share of the copy time that the transfer over the link may take for the copy's overhead to be
+mentioned.
 """
 
 
 @dataclass(frozen=True)
 class TypeTime:
-    """All ops of one type, device and phase, with their total count, seconds and busy_s per call."""
+    """All ops of one type, device and phase; count, seconds and busy_s are totals per call."""
 
     op: str
     device: str
@@ -61,13 +61,12 @@ def diagnose(profile: Profile) -> tuple[str, ...]:
 
 
 def input_bound(share: float) -> str:
-    """Describe how strongly waiting for input limits a call, based on the share as it is printed."""
+    """Describe how strongly waiting for input limits a call. share: as printed."""
     return f"{'highly' if round(share, 2) >= INPUT_HIGH else 'moderately'} input-bound"
 
 
 def copying(profile: Profile) -> str:
-    """Explain the copy time beyond the link's transfer time; "" if transfers take most of it or nothing is
-    copied.
+    """Explain the copy time beyond the link's transfer time; "" if transfers take most of the copy time.
 
     A phase lasts from the start of a copy on the host to its end; the link's op lasts only while data moves.
     """

@@ -24,7 +24,7 @@ from tuilab.model.run import ArmState, RunState
 from tuilab.model.scenario import Axis
 
 LOOK = 3
-"""Minimum number of warm-up calls before a provisional time is shown. The first counted round replaces it."""
+"""Minimum number of warm-up calls before a provisional time is shown."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Ranking:
     wild: list[ArmState]
     few: list[ArmState]
     apart: bool
-    """True if arms were left out because they could not be compared."""
+    """True if some arms cannot be compared."""
 
     def runner_up(self, point: int) -> ArmState:
         """Return the fastest arm on a kind of device (CPU or GPU) that no tied arm used, or else the next
@@ -70,8 +70,7 @@ def ranked(arms: list[ArmState], point: int) -> Ranking:
 
 
 def _split_tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
-    """Return two lists: the arms that may be the fastest, in order of their medians, and slower arms that are
-    too noisy to tell apart from these.
+    """Return the arms that may be the fastest, by median, and slower arms that are too noisy to exclude.
 
     An arm between two nearly equal arms also counts as equal to them, even if its own figure is precise
     enough to tell them apart.
@@ -102,7 +101,7 @@ def close(arm: ArmState, other: ArmState, point: int) -> bool:
 
 
 def copying(arm: ArmState, point: int) -> float:
-    """Return the share (0 to 1) of a call that its copies take; 0 without an account."""
+    """Return the share (0 to 1) of a call that its copies take; 0 if unknown."""
     account = account_at(arm, point)
     return account.share(*COPIES) if account is not None else 0.0
 
@@ -122,8 +121,9 @@ def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
 
 
 def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Part] | None:
-    """Return the part of a call in which `after` saves the most time compared with `before`, as found in each
-    of the two; None if that part accounts for less than half of the total saving.
+    """Return the part of a call in which `after` saves the most time, as it is before and after.
+
+    Returns None if that part accounts for less than half of the saving.
     """
     one, other = account_at(before, point), account_at(after, point)
     if one is None or other is None:
@@ -139,9 +139,7 @@ def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Par
 
 
 def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]:
-    """Return one arm per device with the seconds of its fastest warm-up call. Omits arms with fewer than
-    `LOOK` calls.
-    """
+    """Return one arm per device with the seconds of its fastest warm-up call, after at least `LOOK` calls."""
     fastest: dict[str, tuple[ArmState, float]] = {}
     for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
         warming = arm.cells[point].warming if point in arm.cells else ()
@@ -152,11 +150,10 @@ def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]
 
 
 def brief(state: RunState) -> Brief:
-    """Return the fastest arm, and its lead over the fastest arm on the other kind of device, or else over
-    the runner-up.
+    """Return the fastest arm, and its lead over the fastest arm on the other kind of device, or else over the
+    runner-up.
 
-    Never compares arms that do different work: uses the first kind of work that several arms did. For a
-    sweep, uses the headline point.
+    Compares only arms that do the same work: the first kind of work that several arms did.
     """
     point = summary_point(state)
     swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""

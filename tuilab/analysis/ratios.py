@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
-"""Ways to compute the ratio of two arms, worded for sentences. The ratio rarely equals the quotient of the
+"""How the ratio of two arms is computed, as text for sentences. The ratio rarely equals the quotient of the
 medians.
 """
 VAGUE = 100.0
-"""If the ends of a ratio's interval differ by this factor or more, the ratio is not reported."""
+"""Maximum ratio of the two ends of an interval at which the estimate is reported."""
 ALIKE = 1.1
 """Two arms are reported as equal if the whole interval of their ratio is within this factor of 1."""
 LEAST = 1.005
@@ -28,8 +28,8 @@ LEAST = 1.005
 class RatioEstimate(Bounded):
     """a's time over b's, with its 95% interval. Unitless; if above 1, a is slower.
 
-    low, high: None with fewer than two common rounds. n: number of common rounds; without pairing, the number
-    of rounds of the arm with fewer. paired: True if it is computed from common rounds.
+    low, high: None with fewer than two common rounds. n: number of common rounds; if unpaired, the smaller
+    number of rounds. paired: True if computed from common rounds.
     """
 
     ratio: float
@@ -45,12 +45,10 @@ class RatioEstimate(Bounded):
 
     @property
     def is_informative(self) -> bool:
-        """True if the interval's ends differ by less than the factor `VAGUE`."""
         return self.low is not None and self.high is not None and self.high < VAGUE * self.low
 
     @property
     def alike(self) -> bool:
-        """True if the interval is narrow enough around 1 to call the two equal."""
         if self.interval is None:
             return False
         low, high = self.interval
@@ -77,12 +75,11 @@ class RatioEstimate(Bounded):
 
     @property
     def is_slower(self) -> bool:
-        """True if a is slower, beyond the noise."""
         return self.differs and self.ratio > 1
 
     @property
     def turned(self) -> "RatioEstimate":
-        """The inverse: the estimate of b's time over a's."""
+        """b's time over a's."""
         ends = (None, None) if self.low is None or self.high is None else (1 / self.high, 1 / self.low)
         return replace(self, ratio=1 / self.ratio, low=ends[0], high=ends[1])
 
@@ -140,7 +137,6 @@ def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | No
 
 
 def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> list[float]:
-    """Return log(a / b) for each common round, in order."""
     pairs = [
         (a_by_round[index], b_by_round[index]) for index in sorted(a_by_round.keys() & b_by_round.keys())
     ]

@@ -23,8 +23,8 @@ NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
 """Code of the caveat for an arm whose work was folded, pruned, or done outside the call."""
 BEYOND = 1.25
-"""A profile describes the run if the unprofiled calls next to the profile and the run's own calls differ in
-duration by at most this factor.
+"""Maximum ratio between the durations of unprofiled calls next to the profile and of the run's own calls.
+Beyond it, the profile does not describe the run.
 """
 RETRACED = "retraced"
 """Code of the caveat for an arm that is retraced in each call, so its time is mostly tracing."""
@@ -33,8 +33,8 @@ SINGLE_S = 20e-6
 BEYOND_PEAK = 1.5
 """Maximum factor by which an arm's rate may exceed the highest measured peak."""
 LEAST_FREE = 0.1
-"""Minimum share of the processors that is assumed to have been free while the peak was measured. The peak is
-divided by the free share.
+"""Minimum share of the processors that is assumed to have been free during the measurement of a peak, which
+is divided by the free share.
 """
 TOO_LATE = "the run ended before it was measured"
 
@@ -44,7 +44,7 @@ def axes(state: RunState) -> tuple[str, ...]:
 
 
 def value_at(state: RunState, point: Point, parameter: str) -> Value:
-    """Return a parameter's value at a point: the point's own, else the scenario's; 0 if neither has one."""
+    """Return a parameter's value at a point: the point's own, else the scenario's, else 0."""
     if parameter in point.values:
         return point.values[parameter]
     return state.scenario.parameters.get(parameter, 0) if state.scenario else 0
@@ -101,8 +101,8 @@ def _distance(state: RunState, point: Point) -> float:
 def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]:
     """Return an arm's status at a point, with the reason.
 
-    An arm that has samples and did not fail is `ok`: measurements stay valid however the run ended. An arm
-    without any data is `cancelled`, which means "not measured yet" while the run continues.
+    An arm with samples that did not fail is `ok`, however the run ended. An arm without data is `cancelled`,
+    which means "not measured yet" while the run continues.
     """
     cell = arm.cells.get(point)
     if arm.status in ("unavailable", "failed"):
@@ -119,7 +119,7 @@ def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]
 
 
 def estimate_at(arm: ArmState, point: int) -> Estimate | None:
-    """Return the median seconds per call (from blocks) with its interval; None if nothing was timed."""
+    """Return the median seconds per call with its interval; None if no block was timed."""
     cell = arm.cells.get(point)
     if cell is None or not cell.samples:
         return None
@@ -141,7 +141,7 @@ def by_round(arm: ArmState, point: int) -> dict[int, float]:
 
 
 def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
-    """Return a's time over b's at a point, paired if they share rounds; None unless both were timed."""
+    """Return a's time over b's at a point, paired if the arms share rounds; None unless both were timed."""
     one, other = a.cells.get(point), b.cells.get(point)
     if one is None or other is None:
         return None
@@ -183,7 +183,7 @@ def quotient_outside(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int)
 
 
 def device_of(arm: ArmState, point: int) -> str | None:
-    """Return the device on which the arm was observed to compute; None if nothing ran."""
+    """Return the device on which the arm was observed to compute, if any."""
     cell = arm.cells.get(point)
     return (cell.device if cell is not None else None) or arm.device
 
@@ -199,7 +199,7 @@ def elsewhere(arm: ArmState, point: int) -> bool:
 
 
 def name_of(arm: ArmState, point: int) -> str:
-    """Return the arm's label, with the observed device added if it differs from the device in the label."""
+    """Return the arm's label. If another device was observed than the label's, that device is added."""
     return f"{arm.label} (which ran on {device_of(arm, point)})" if elsewhere(arm, point) else arm.label
 
 
@@ -238,10 +238,10 @@ def does(arm: ArmState, point: int) -> str:
 
 
 def comparable(state: RunState, point: int) -> list[list[ArmState]]:
-    """Return groups of measured arms that may be compared with each other, fastest arm first; the groups are
-    in the order of the run's arms.
+    """Return groups of measured arms that do the same work, fastest arm first. The groups are in the run's
+    order.
 
-    Arms that do different work are in different groups. Arms that are retraced in each call are left out.
+    Leaves out arms that are retraced in each call.
     """
     arms = [arm for arm in measured(state, point) if not retraced(arm, point)]
     kinds = dict.fromkeys(does(arm, point) for arm in state.arms.values())
@@ -293,12 +293,10 @@ def machines(state: RunState) -> list[Machine]:
 
 
 def has_gpu(state: RunState) -> bool:
-    """Return True if TensorFlow listed a GPU on any machine of the run."""
     return any(machine.gpus for machine in machines(state))
 
 
 def emulated_sentence(state: RunState) -> str:
-    """Return a note that the run's GPU is emulated; "" if no arm ran on such a GPU."""
     ran = (machine_of(state, arm) for arm in state.arms.values() if "GPU" in (arm.device or ""))
     return next((note for machine in ran if machine is not None and (note := machine.emulated_note)), "")
 
@@ -311,8 +309,8 @@ def no_gpu_sentence(state: RunState) -> str:
 
 
 def op_counts(arm: ArmState, point: int) -> dict[str, int]:
-    """Return how many ops of each type the arm runs, without copies and folded ops; empty if the ops were
-    not observed.
+    """Return the number of ops of each type that the arm runs, without copies and folded ops; empty if not
+    observed.
     """
     counts: dict[str, int] = {}
     for node in ops_of(nodes_at(arm, point)):
@@ -334,19 +332,16 @@ def launches(arm: ArmState, point: int) -> str:
 
 
 def endless(arm: ArmState, point: int) -> bool:
-    """Return True if the arm has a loop whose length depends on the data. The ops of such a loop count only
-    once.
-    """
+    """Return True if the arm has a loop whose length depends on the data; the loop's ops count only once."""
     work = arm.work.get(point)
     return work is not None and any("While" in op.partition(" ")[0] for op in work.uncounted)
 
 
 def account_at(arm: ArmState, point: int) -> Account | None:
-    """Return the account of a call, scaled to the arm's median; None if the arm was not profiled or not
-    timed.
+    """Return the account of a call, scaled to the arm's median; None if the arm was not profiled or timed.
 
     If the unprofiled calls next to the profile took much longer or shorter than the run's own calls, all
-    parts are unknown: the machine was more or less busy, so the profile does not describe the measured calls.
+    parts are unknown: the machine's load differed, so the profile does not describe the measured calls.
     """
     cell, figure = arm.cells.get(point), estimate_at(arm, point)
     if cell is None or cell.account is None or figure is None or figure.median <= 0:
@@ -381,7 +376,7 @@ def nodes_at(arm: ArmState, point: int) -> Sequence[Node]:
 
 
 AxisValues = tuple[tuple[str, Value], ...]
-"""Parameters that any of the runs sweeps, each with its value; empty without a sweep."""
+"""A value for each parameter that any of the runs sweeps; empty without a sweep."""
 
 
 def swept(states: Sequence[RunState]) -> tuple[str, ...]:
@@ -389,8 +384,9 @@ def swept(states: Sequence[RunState]) -> tuple[str, ...]:
 
 
 def places(state: RunState, names: Sequence[str]) -> dict[AxisValues, int]:
-    """Map each point's values of the named parameters to the point's index. A run without a sweep has a
-    single point, at the scenario's values.
+    """Map each point's values of the named parameters to the point's index.
+
+    A run without a sweep has a single point, at the scenario's values.
     """
     return {place_of(state, point, names): point.index for point in state.points or (Point(0),)}
 
@@ -400,7 +396,6 @@ def place_of(state: RunState, point: Point, names: Sequence[str]) -> AxisValues:
 
 
 def ordered(unordered: Sequence[AxisValues]) -> list[AxisValues]:
-    """Return the distinct points in ascending order, with text values after numbers."""
     return sorted(set(unordered), key=lambda place: [(isinstance(v, str), v) for _, v in place])
 
 
@@ -410,7 +405,7 @@ def place_words(place: AxisValues) -> str:
 
 
 def missing(state: RunState) -> dict[str, list[int]]:
-    """For each arm that can run, return the points at which it lacks rounds or precision."""
+    """Return, for each arm that can run, the points at which it lacks rounds or precision."""
     points = [point.index for point in state.points] or [0]
     lacking = {
         name: [point for point in points if _lacks(state, arm, point)] for name, arm in state.arms.items()
@@ -419,7 +414,6 @@ def missing(state: RunState) -> dict[str, list[int]]:
 
 
 def can_run(arm: ArmState) -> bool:
-    """Return True unless the arm is unavailable on this machine or raised an error."""
     return arm.status != "unavailable" and not arm.error
 
 

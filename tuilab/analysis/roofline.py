@@ -36,7 +36,7 @@ from tuilab.model.roofline import (
 from tuilab.model.run import ArmState, RunState
 
 COUNTED_AS = {"complex64": "float32", "complex128": "float64", "int32": "float32", "tf32": "float32"}
-"""For each dtype without a roof of its own, the dtype whose arithmetic units do its computations."""
+"""For each dtype without its own roof, the dtype whose arithmetic units compute it."""
 
 LITTLE = 0.01
 """Minimum share of the kernel time that a roof must explain to count as the limit of the call."""
@@ -71,20 +71,16 @@ def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
 
 
 def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
-    """Return the maximum bytes/s for a working set of this size; None if it is smaller than any measured
-    working set.
+    """Return the maximum bytes/s for a working set of this size; None if every measured set is larger.
 
-    Uses the largest measured working set that is not larger than this, or a larger one with a higher
-    bandwidth.
+    Uses the largest measured set that is not larger than this, or a larger one with a higher bandwidth.
     """
     level = level_for(roofs, working_set)
     return level.bytes_per_s if level is not None else None
 
 
 def level_for(roofs: Sequence[MemoryRoof], working_set: float) -> MemoryRoof | None:
-    """Return the memory level (main memory or a cache) whose bandwidth limits this working set; None if
-    unknown.
-    """
+    """Return the memory level (main memory or a cache) whose bandwidth limits this working set, if known."""
     below = [index for index, level in enumerate(roofs) if level.working_set <= working_set]
     return max(roofs[below[-1] :], key=lambda level: level.bytes_per_s) if below else None
 
@@ -126,7 +122,7 @@ def floor(
 
 
 def needed(work: Work) -> dict[str, float]:
-    """Return the minimum number of operations, by the dtype of the arithmetic units that compute them."""
+    """Return the minimum number of operations for each dtype whose arithmetic units compute them."""
     if work.by_dtype and work.least_flop is None:
         return work.by_dtype
     return {work.dtype: work.needed_flop} if work.needed_flop else {}
@@ -143,9 +139,7 @@ def crossing(work: Work, copied: bool) -> tuple[float, float]:
 
 
 def better(old: Roofs | None, new: Roofs) -> Roofs:
-    """Return the better of two measurements of each roof, because other load can only make a machine seem
-    slower.
-    """
+    """Return the better of two measurements of each roof: other load can only make a machine seem slower."""
     if old is None or old.machine != new.machine:
         return new
     devices = {
@@ -163,7 +157,7 @@ def better(old: Roofs | None, new: Roofs) -> Roofs:
 
 
 def with_starts(roofs: Roofs, seen: DeviceRoofs) -> Roofs:
-    """Return the roofs, with each time of an empty CPU call replaced if the run measured a shorter one."""
+    """Return the roofs with the shorter time of an empty CPU call: the measured one or the run's."""
     if (own := roofs.devices.get("CPU:0")) is None:
         return roofs
     shorter = msgspec.structs.replace(
@@ -207,15 +201,16 @@ def _each(
 
 
 def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
-    """Return the work of a call of the arm at a point; if it is unknown, the work of an equivalent arm."""
+    """Return the work of a call of the arm at a point, or else the work of an equivalent arm."""
     if point in arm.work:
         return arm.work[point]
     return next((a.work[point] for a in like(state, arm.arm) if point in a.work), None)
 
 
 def like(state: RunState, arm: Arm) -> list[ArmState]:
-    """Return the arms that do the same work as this arm. Arms of the same mode come first, because eager mode
-    repeats ops that a graph merges.
+    """Return the arms that do the same work as this arm.
+
+    Arms of the same mode come first, because eager mode repeats ops that a graph merges.
     """
     found = [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
     return sorted(found, key=lambda a: a.arm.mode != arm.mode)
@@ -230,7 +225,7 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
     """Return the minimum number of kernels that the arm launches on a GPU; 1 for XLA.
 
     Uses the counted work, including loop iterations, or else the number observed for an arm of the same mode,
-    dtype and variant on any device.
+    dtype and variant.
     """
     if arm.mode == "xla":
         return 1
@@ -245,7 +240,7 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
 
 
 def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
-    """Return the work with the host's time lowered, if the run's own calls show that it takes less.
+    """Lower the host's time in the work if the run's own calls took less.
 
     The cost per image comes from a calibration, which a busy machine lengthens. An arm that prepares images
     one after another cannot need more time for them than its fastest call took.
@@ -263,8 +258,8 @@ def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
 
 
 def arm_floor(state: RunState, arm: ArmState, point: int, device: DeviceRoofs | None = None) -> Floor | None:
-    """Return the minimum time of the arm's call, from the given roofs or else the measured roofs of its
-    device.
+    """Return the minimum time of the arm's call, from the given roofs or else from its device's measured
+    roofs.
     """
     work, machine = work_of(state, arm, point), machine_of(state, arm)
     device = device or device_roofs(state, arm, point)
@@ -292,12 +287,11 @@ class Raised:
 
 
 def raised(state: RunState, arm: ArmState, point: int) -> Raised | None:
-    """Return the roofs of the device on which the arm computed, raised to the rates of arms that exceeded
-    them; None if the roofs are unknown.
+    """Return the roofs of the arm's device, raised to the rates of arms that exceeded them; None if unknown.
 
     Roofs are measured within seconds and often on a busy machine, so they may be too low. An arm that exceeds
-    a roof proves this, because it cannot be faster than its machine. Arms that do not compute what was
-    requested are ignored.
+    a roof proves this, because it cannot be faster than its machine. Ignores arms that do not compute what
+    was requested.
     """
     device, place = device_roofs(state, arm, point), _place_of(state, arm, point)
     if device is None:
@@ -321,7 +315,6 @@ def _place_of(state: RunState, arm: ArmState, point: int) -> tuple[str, str]:
 
 
 def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> DeviceRoofs:
-    """Return the roofs, raised if the arm's own figure exceeds them."""
     found, work = estimate_at(arm, point), work_of(state, arm, point)
     least = arm_floor(state, arm, point, device)
     if found is None or found.median <= 0 or work is None or least is None or work.on_host:
@@ -347,8 +340,7 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
 
 @dataclass(frozen=True)
 class Reach:
-    """An arm's rates, and the share (0 to 1) of the roof that they reach. share: None if it is unknown or
-    above 1.
+    """An arm's rates, and the share (0 to 1) of the roof that they reach. share: None if unknown or above 1.
 
     above: True if the rates exceed the measured roof.
     """
@@ -395,7 +387,7 @@ def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = No
 def share_of_roof(least: Floor, seconds: float) -> float | None:
     """Return the share (0 to 1) of the roof that work of `seconds` reaches.
 
-    Returns None if the work exceeds the roof, because such a roof was measured too low to be a limit.
+    Returns None above 1, because the measured roof is then too low to be a limit.
     """
     share = least.work_s / seconds if seconds > 0 else math.inf
     return share if share <= ABOVE else None
@@ -406,8 +398,10 @@ ABOVE = 1.0 + 1e-9
 
 
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
-    """Return what limits a call: the group of its largest phase. If that is computing, return the roof with
-    the longer minimum time instead, unless both roofs explain almost none of the computing time.
+    """Return what limits a call: the group of its largest phase.
+
+    For computing, returns the roof with the longer minimum time instead, unless the roofs explain almost none
+    of the computing time.
     """
     found = largest(account) if account is not None else "not known"
     if account is None or found != "compute":

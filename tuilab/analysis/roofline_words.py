@@ -1,4 +1,4 @@
-"""Builds the sentences that compare an arm with its machine's limits. Numbers: `analysis.roofline`."""
+"""Compares an arm with its machine's limits, in words. The numbers come from `analysis.roofline`."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ def level_name(roofs: Sequence[MemoryRoof], level: MemoryRoof) -> str:
 
 
 def _roof_words(state: RunState, arm: ArmState, point: int, found: Reach) -> str:
-    """Return the roof, such as `199 GFLOP/s float32`, with the name of any arm that exceeded the measured
+    """Return the roof, such as `199 GFLOP/s float32`, with the labels of arms that exceeded the measured
     roof.
     """
     measured_roofs, device = device_roofs(state, arm, point), found.device
@@ -83,9 +83,7 @@ MOST_NAMED = 3
 
 
 def uncounted(work: Work) -> str:
-    """Return the ops whose arithmetic is not counted, as in `TopKV2, Svd and 2 more`; "" if all are
-    counted.
-    """
+    """Return the ops whose arithmetic is not counted, as in `TopKV2, Svd and 2 more`."""
     names = list(work.uncounted)
     rest = len(names) - MOST_NAMED
     return listed([*names[:MOST_NAMED], f"{rest} more"] if rest > 0 else names) if names else ""

@@ -80,7 +80,7 @@ LARGE = 5_000
 
 
 def ranks(samples: Sequence[float]) -> list[float]:
-    """Return the ranks 1 … n in the samples' order; ties get their mean rank. Assumes finite samples."""
+    """Return the ranks 1 … n in the samples' order. Ties get their mean rank. Assumes finite samples."""
     order = sorted(range(len(samples)), key=samples.__getitem__)
     out = [0.0] * len(samples)
     if len(set(samples)) == len(samples):
@@ -151,8 +151,7 @@ time.
 
 
 def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
-    """Return the result of `call`, which depends on the samples of `cell` and `others`. The result is cached
-    in `cell` until any of these cells gets a new sample.
+    """Return the result of `call`, cached in `cell` until `cell` or one of `others` gets a new sample.
 
     A summary uses the same figure in several places. what: the figure's key in the cache.
     """
@@ -164,10 +163,9 @@ def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamp
 
 
 def remembered(function: F) -> F:
-    """Cache the last 1,024 results of a pure function of tuples.
+    """Cache the last 1,024 results of a pure function of tuples, for callers that have no cell for `once`.
 
-    For callers that have no cell for `once`. When a sweep is summarized again, most of its samples are
-    unchanged.
+    When a sweep is summarized again, most of its samples are unchanged.
     """
     kept = lru_cache(maxsize=1024)(function)
 
@@ -185,7 +183,7 @@ MIN_SAMPLES = 6  # With fewer samples, even the full range does not contain the 
 
 
 class Bounded:
-    """A figure with its 95% interval, from low to high; both are None without an interval."""
+    """A figure with the low and high end of its 95% interval, if any."""
 
     __slots__ = ()
     low: float | None
@@ -193,12 +191,10 @@ class Bounded:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """(low, high); None without an interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def half_width(self) -> float | None:
-        """Half the interval's length, in the figure's unit."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
 
@@ -257,7 +253,7 @@ _remembered = remembered(_estimate)
 
 
 def median(samples: Sequence[float]) -> float | None:
-    """Return the median of the finite samples; None if there are none."""
+    """Return the median of the finite samples, if any."""
     ascending = _sorted(_finite(samples))
     return at_rank(ascending, (len(ascending) + 1) / 2) if len(ascending) else None
 
@@ -333,9 +329,7 @@ class Location:
     n: int
 
     def half_width(self, level: float = 0.95) -> float | None:
-        """Return the half-width of the two-sided t interval that contains the true mean with probability
-        `level`.
-        """
+        """Return the half-width of the two-sided t interval with confidence `level`."""
         return None if self.error is None else t_quantile((1 + level) / 2, self.df) * self.error
 
 

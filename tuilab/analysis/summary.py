@@ -63,7 +63,7 @@ from tuilab.model.run import ArmState, RunState
 
 
 def contention(state: RunState, point: int = 0) -> tuple[Contention, ...]:
-    """Compare the times of each arm that was measured both alone and while other devices were busy.
+    """Compare each arm's time alone with its time while other devices were busy.
 
     The two measurements share no rounds, so their rounds cannot be paired.
     """
@@ -147,9 +147,7 @@ def summarise(
 
 
 def machine_line(machine: Machine) -> MachineLine:
-    """Describe the machine in a few fields. Names each GPU by its description, or else by its TensorFlow
-    name.
-    """
+    """Describe the machine in a few fields. A GPU without a description gets its TensorFlow name."""
     gpus = tuple(gpu.description or gpu.name for gpu in machine.gpus)
     return MachineLine(
         host=machine.host,
@@ -221,9 +219,7 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
 
 
 def _with_place(state: RunState, flag: Caveat, point: int) -> str:
-    """Return a caveat's message. If the arm's figures are from another point of the sweep, the message
-    includes the caveat's point.
-    """
+    """Return a caveat's message, with the caveat's point if the arm's figures are from another point."""
     place = next((p for p in state.points if p.index == flag.point), None)
     if place is None or flag.point == point or not axes(state):
         return flag.message
@@ -231,10 +227,10 @@ def _with_place(state: RunState, flag: Caveat, point: int) -> str:
 
 
 def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
-    """Return the ratio of each arm to the fastest arm that does the same work, and of each GPU arm to the
-    equal CPU arm.
+    """Return the ratio of each arm to the fastest arm that does the same work, and of each GPU arm to its CPU
+    counterpart.
 
-    Equal arms have the same mode, dtype and variant. Each pair appears once, and only if its interval is
+    Counterparts have the same mode, dtype and variant. Each pair appears once, and only if its interval is
     informative.
     """
     groups = comparable(state, point)
@@ -262,7 +258,7 @@ def _ratio(a: ArmState, b: ArmState, point: int) -> Ratio | None:
 
 
 def placement_of(state: RunState, point: int) -> tuple[PlacementRow, ...]:
-    """Return the placement of each arm's ops at a point, or else at the first point with an observation."""
+    """Return the placement of each arm's ops at a point, or else at the first observed point."""
     arms = [(arm.arm.id, nodes_at(arm, point)) for arm in state.arms.values()]
     return tuple(placement_row(arm, node) for arm, nodes in arms for node in nodes)
 

@@ -35,7 +35,7 @@ def elsewhere_words(arm: ArmState, point: int) -> str:
 
 
 def visiting_words(arm: ArmState, point: int) -> str:
-    """Describe the ops of a CPU arm that ran on a GPU; "" if there are none.
+    """Describe the ops of a CPU arm that ran on a GPU.
 
     If a GPU is visible, a tf.Variable created outside the function is on the GPU.
     """

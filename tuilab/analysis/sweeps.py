@@ -32,8 +32,8 @@ from tuilab.model.run import ArmState, RunState
 class Series:
     """The points of a sweep along its first axis. points: size → index of the point, ascending.
 
-    fixed: the second axis's value; empty if there is only one axis. arms: size → arms measured at that size,
-    fastest first. begun: the first round of each process after the first.
+    fixed: the second axis's value, if any. arms: size → arms measured at that size, fastest first. begun: the
+    first round of each process after the first.
     """
 
     axis: str
@@ -60,7 +60,7 @@ class Series:
         return list({arm.arm.id: arm for arms in self.arms.values() for arm in arms}.values())
 
     def best(self, arms: Sequence[ArmState]) -> ArmState | None:
-        """Return the arm measured at the most sizes; if several are, the one with the lowest geometric mean
+        """Return the arm measured at the most sizes; among equals, the one with the lowest geometric mean
         time.
         """
         wanted = {arm.arm.id for arm in arms}
@@ -99,10 +99,9 @@ def _median(arm: ArmState, point: int) -> float:
 
 
 def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
-    """Return one series per value of the second axis; a single one without a second axis, none without a
-    sweep.
+    """Return one series for each value of the second axis, or a single series for one axis.
 
-    Excludes arms that are retraced in each call, and also unfinished points unless `begun_too` is True.
+    Excludes arms that are retraced in each call. Also excludes unfinished points unless `begun_too` is True.
     """
     names, processes = axes(state), begun(state)
     cut = set() if begun_too else unfinished(state)
