@@ -38,7 +38,7 @@ from tuilab.model.run import ArmState, RunState
 COPYING = 0.2
 MOST_NAMED = 3
 HEADLINE = 60
-"""Maximum number of characters in the first sentence. The key that shows the full text must fit beside it."""
+"""Maximum number of characters in the first sentence, to leave room for the key that shows the full text."""
 
 
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:

@@ -25,7 +25,8 @@ VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate
 """Words for the activity during a call to Keras. The call's graphs, ops and input count as this activity."""
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
 STARTING, ENDING = "starting", "ending"
-"""Labels that replace the user function for the time before the program's first line and after its last line.
+"""Labels for the time before the program's first line and after its last line, in place of a user
+function.
 """
 LEAST_SHARE, MOST_SAID = 0.01, 5
 LEAST_S = 1e-6
@@ -37,7 +38,7 @@ def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRo
     """Return the rows of a process, longest first. Their seconds add up to `lasted_s`.
 
     began: the program's start in seconds since the epoch; 0 if unknown. The time before the first sample and
-    the time after the last message get rows of their own. All other time without a sample is `unknown`.
+    the time after the last message get their own rows. Other time without a sample is `unknown`.
     """
     folder = _folder(of)
     rows: dict[_Key, float] = {}
@@ -85,7 +86,7 @@ def _relative(file: str, folder: str) -> str:
 
 
 def by_kind(rows: Iterable[AccountRow]) -> dict[str, float]:
-    """Return the seconds of each kind, largest first. The keys are the words that the page shows."""
+    """Return the seconds of each kind, largest first. Each key is the kind's name on the page."""
     out: dict[str, float] = {}
     for row in rows:
         words = _words(row)
@@ -94,9 +95,7 @@ def by_kind(rows: Iterable[AccountRow]) -> dict[str, float]:
 
 
 def _words(row: AccountRow) -> str:
-    """Return the kind of time in words. The program's start and end have their own words, which distinguish
-    them from unknown time.
-    """
+    """Return the kind of time in words. The program's start and end are distinguished from unknown time."""
     return row.function if _outside(row) else WORDS[row.kind]
 
 
@@ -150,8 +149,9 @@ class Part:
 
 
 def parts(rows: Sequence[AccountRow]) -> list[Part]:
-    """Return the program's activities, longest first. Calls to Keras are grouped by method, all other time by
-    kind.
+    """Return the program's activities, longest first.
+
+    Calls to Keras are grouped by method, all other time by kind.
     """
     spent: dict[tuple[str, str], float] = {}
     for row in rows:
@@ -163,16 +163,14 @@ def parts(rows: Sequence[AccountRow]) -> list[Part]:
 
 
 def _how(row: AccountRow) -> str:
-    """Return a phrase about repetition, such as ` row by row` or ` in 120 calls`; "" for few calls."""
+    """Return a phrase about repetition, such as ` row by row` or ` in 120 calls`."""
     if row.count < MANY:
         return ""
     return " row by row" if row.samples == row.count else f" in {row.count:,} calls"
 
 
 def headline(rows: Sequence[AccountRow], lasted_s: float) -> str:
-    """Return a headline such as `35 s: 26 s predicting row by row (line 10), 3.6 s importing`; "" if there
-    are no rows.
-    """
+    """Return a headline such as `35 s: 26 s predicting row by row (line 10), 3.6 s importing`."""
     said = [part for part in parts(rows) if part.seconds >= LEAST_SHARE * lasted_s][:MOST_SAID]
     if not rows or lasted_s <= 0:
         return ""
@@ -186,5 +184,5 @@ def headline(rows: Sequence[AccountRow], lasted_s: float) -> str:
 
 
 def _seconds(value: float) -> str:
-    """Format seconds with about two digits and the unit: `0.5 s`, `3.6 s`, `26 s`, `1,240 s`."""
+    """Format seconds with about two digits: `0.5 s`, `3.6 s`, `26 s`, `1,240 s`."""
     return f"{value:,.0f} s" if value >= 9.95 else f"{value:.1f} s"

@@ -42,8 +42,8 @@ class Advice:
 
 
 def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
-    """Return the advised change for a finding at a line, the changes to make first, and the preset that
-    demonstrates the problem.
+    """Return the advised change for a finding at a line, changes to make first, and the preset that shows the
+    problem.
 
     Each unmet precondition adds a change to make first, or replaces the advised change.
     """
@@ -57,7 +57,7 @@ def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
 
 
 def place(file: str, line: int) -> str:
-    """Return a place such as ` (train.py:12)`; "" if the place is unknown."""
+    """Return a place such as ` (train.py:12)`; "" if unknown."""
     return f" ({PurePath(file).name}:{line})" if file and line else ""
 
 
@@ -70,8 +70,8 @@ def no_side_effects(case: Case, at: Place) -> list[Unmet]:
 
 
 def none_in_train_step(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for Python code that a graph would run only once, in the methods that Keras
-    calls in a step.
+    """Return an unmet condition for Python code that a graph would run only once, in the methods of a
+    training step.
     """
     return _first(effects_of(case.sources, ("train_step", "call", "compute_loss")))
 
@@ -102,7 +102,7 @@ def _shown(op: str) -> str:
 
 
 def one_shape(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for arguments with varying shapes. XLA compiles once for each shape."""
+    """Return an unmet condition for arguments of varying shape: XLA compiles once for each shape."""
     step = case.of.step
     traces = case.of.traces.get(step, []) if isinstance(step, int) else []
     shapes = {
@@ -145,13 +145,13 @@ def nothing_random(case: Case, at: Place) -> list[Unmet]:
 
 
 def _below(stages: tuple, at: Place) -> tuple:  # type: ignore[type-arg]
-    """Return the stages that feed the stage at that line. The stages of a dataset are listed last first."""
+    """Return the stages that feed the stage at that line. A dataset's last stage comes first."""
     index = next((n for n, stage in enumerate(stages) if (stage.file, stage.line) == at), len(stages))
     return stages[index + 1 :]
 
 
 def scaled_loss(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for a custom training loop, because only Keras' `fit` scales the loss."""
+    """Return an unmet condition for a custom training loop: only Keras' `fit` scales the loss."""
     if case.of.kind == "keras":
         return []
     return [
@@ -160,7 +160,9 @@ def scaled_loss(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_range(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for an argument passed to Python's `range`. A tensor requires tf.range."""
+    """Return an unmet condition for an argument that is passed to Python's `range`. A tensor requires
+    tf.range.
+    """
     tree = source.tree_of(case.sources.get(at[0], ""))
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.FunctionDef) and node.lineno == at[1]:
@@ -175,8 +177,8 @@ def no_range(case: Case, at: Place) -> list[Unmet]:
 
 
 def same_each_round(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for a model whose sizes depend on the loop variable, so that each iteration
-    needs a different model.
+    """Return an unmet condition if the sizes of the model depend on the loop variable, because each iteration
+    then needs a different model.
     """
     names, loop = source.loop_names(case.sources, *at), source.loop(case.sources, *at)
     lines = {at, *source.calls_in_loop(case.sources, at[0], loop, BUILDERS).values()}

@@ -10,8 +10,8 @@ from tuilab.program.fold import Process
 
 @dataclass(frozen=True)
 class Beside:
-    """The machine that runs the program: its GPUs, the other processes on them, and the reason why TensorFlow
-    sees no GPU.
+    """The machine that runs the program: its GPUs, other processes on them, and why TensorFlow sees no
+    GPU.
     """
 
     gpus: int = 0
@@ -28,14 +28,14 @@ class Case:
     sources: Mapping[str, str]
     place: Beside
     whole_s: float = 0.0
-    """Duration of the program so far in seconds; 0 for the time that the observer has reported."""
+    """Duration of the program so far in seconds; 0 for the time covered by the observer's messages."""
 
     @property
     def lasted_s(self) -> float:
         return self.whole_s or self.of.lasted_s
 
     def function_at(self, number: int) -> tuple[str, int]:
-        """Return file and line of a tf.function in the user's code, or else of the line that called it."""
+        """Return file and line of a user's tf.function, or else of the line that called the function."""
         function = self.of.functions.get(number)
         if function is None:
             return "", 0

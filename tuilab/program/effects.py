@@ -1,5 +1,5 @@
-"""Finds Python code in a step that a graph would run only once, while TensorFlow traces it. Reads only the
-source.
+"""Finds Python code in a step that a graph would run only once, while TensorFlow traces the step. Reads only
+the source.
 """
 
 import ast
@@ -23,7 +23,7 @@ HARMLESS = (
     "os",
     "contextlib",
 )
-"""Libraries whose results depend only on their arguments and that change no state."""
+"""Libraries whose results depend only on their arguments."""
 CLOCKS = ("time", "datetime")
 CHANGES = frozenset(("append", "extend", "insert", "add", "update", "write", "writelines", "put"))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -50,8 +50,8 @@ class Effect:
 def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, ...]:
     """Return the side effects of the step at a line, without duplicates, in source order.
 
-    The step is the innermost loop or function around the line. Follows calls by name into the user's own
-    functions.
+    The step is the innermost loop or function around the line. Also searches the user's functions that the
+    step calls by name.
     """
     tree = tree_of(sources.get(file, ""))
     return _find_effects(sources, [(file, _step(tree, line))] if tree is not None else [])
@@ -97,7 +97,7 @@ def _step(tree: ast.Module, line: int) -> Sequence[ast.stmt]:
 
 
 def _calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
-    """Yield the calls in a body in line order. Skips the calls inside of functions that the body defines."""
+    """Yield the calls in a body in line order, except calls inside functions that the body defines."""
     inner = {
         id(node) for statement in body if isinstance(statement, _FUNCTIONS) for node in ast.walk(statement)
     }
@@ -123,7 +123,9 @@ def _definitions(
 
 
 def _origins(tree: ast.Module | None) -> dict[str, str]:
-    """Map each name in a file to its origin, an import or a call: `np` → `numpy`, `env` → `gym.make`."""
+    """Map each name in a file to the import or call that it comes from: `np` → `numpy`, `env` →
+    `gym.make`.
+    """
     found: dict[str, str] = {}
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
@@ -146,9 +148,7 @@ def _origins(tree: ast.Module | None) -> dict[str, str]:
 
 
 def dotted(node: ast.expr, names: Mapping[str, str]) -> str:
-    """Return the callee's full name, such as `numpy.random.normal` for `np.random.normal`; "" if it is not a
-    name.
-    """
+    """Return the callee's full name: `numpy.random.normal` for `np.random.normal`."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)

@@ -50,16 +50,16 @@ from tuilab.program.sites import (
 INPUT = "waiting for input"
 WAITING = 0.15
 FULL = 0.8
-"""A program that uses at least this share of its processors is assumed to need them all."""
+"""Share of its processors at which a program is assumed to need them all."""
 LEAST_BESIDE = 0.005
 AHEAD = ("Prefetch", "Parallel", "MapAndBatch", "MultiDevice")
 """Prefixes of the iterators whose own threads prepare elements in advance."""
 MANY_TRACES, RETRACING = 4, 0.05
-"""Minimum number of traces, and minimum share of the program's time for the traces after the first two,
-before a function is reported as retraced.
+"""Minimum number of traces for reporting a function as retraced, and minimum share of the program's time for
+the traces after the first two.
 """
 USED = 10
-"""Maximum number of calls per creation for reporting a library's tf.function as recreated. More calls
+"""Maximum number of calls per creation at which a library's tf.function counts as recreated. More calls
 indicate several training runs.
 """
 QUICK_FIRST = 0.6
@@ -68,12 +68,12 @@ gave 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
-"""Minimum time between steps without a sampled line before it is reported: as a share of a step, and in
-seconds per step.
+"""Minimum time between steps without a sampled line that is reported: as a share of a step, and in seconds
+per step.
 """
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8
-"""Minimum share of the time spent reading values, and minimum number of reads per step, before reads are
+"""Minimum share of the time spent reading values, and minimum number of reads per step, for which reads are
 reported.
 """
 FEEDING_BYTES = 2**20
@@ -89,34 +89,33 @@ LEFT_OF_DOUBLES = 0.75
 """Maximum share of float64 ops' time that float32 can save on a CPU."""
 LEAST = 20
 SINGLES, FEW_OPS = 0.2, 3
-"""Minimum share of a step spent launching individual ops, and minimum number of these ops per step, before
-they are reported.
+"""Minimum share of a step spent launching individual ops, and minimum number of these ops per step, for which
+the ops are reported.
 """
 MANY_STEPS, STARTED = 100, 0.7
-"""Minimum number of steps, and minimum share of a step spent launching ops, before the batches of `fit` are
-reported as small.
+"""Minimum number of steps, and minimum share of a step spent launching ops, for reporting the batches of
+`fit` as small.
 """
 LOOPING = 0.3
-"""Minimum share of the program's time that a loop of ops must take for its iterations to count as steps."""
+"""Minimum share of the program's time in a loop of ops at which the loop's iterations count as steps."""
 
 MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
-"""Calls to Keras in a loop are reported if there are at least this many, with at most this many steps each,
-and at least this share of the program's time spent outside their graphs.
+"""Limits for reporting calls to Keras in a loop: minimum number of calls, maximum number of steps in each,
+and minimum share of the program's time outside the calls' graphs.
 """
 RUNNING: tuple[AccountKind, ...] = ("graphs", "eager", "input")
-"""Kinds of time in which steps run."""
 FEW_ROWS = 64
 """A call whose number of steps is unknown counts as small up to this many samples, two of Keras' default
 batches.
 """
 SLOWER = 1.5
-"""Minimum ratio of the last steps' time to the first steps' time before a slowdown is reported."""
+"""Minimum ratio of the last steps' time to the first steps' time that is reported as a slowdown."""
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
 _MEMORY_LEFT = 0.05
 
 
 def findings(case: Case) -> tuple[Bottleneck, ...]:
-    """Return all findings, largest saving first. Each is followed by its parts, which are findings too."""
+    """Return all findings, largest saving first. A finding's parts, which are findings too, follow it."""
     found: dict[tuple[Code, str, int], Bottleneck] = {}
     for look in LOOKS:
         # If several checks report the same cause on a line, keep the first finding, because earlier checks
@@ -149,11 +148,11 @@ def _finding(
 ) -> Bottleneck:  # fmt: skip
     """Return a finding with its advice.
 
-    share: share of a step, or of the period that `spent_s` covers. beside: share of a step, in another part
-    of it, that the fix also removes. spent_s: seconds of the program that the problem takes; None means
-    `share` of all steps. most_s: maximum seconds that the fix may save, if more than spent_s. costs_s:
-    one-time cost of the fix in seconds. advice: a key of the advice table, `code` by default. change: text
-    that replaces the table's advice.
+    share: share of a step, or of the period of `spent_s`. beside: share of another part of a step that the
+    fix also removes. spent_s: seconds of the program that the problem takes; None means `share` of all steps.
+    most_s: maximum seconds that the fix may save, if more than spent_s. costs_s: one-time cost of the fix in
+    seconds. advice: a key of the advice table, `code` by default. change: text that replaces the table's
+    advice.
     """
     gain_at_most = ends = program_share = saves_s = None
     if share is not None:
@@ -206,8 +205,8 @@ def batches(of: Process) -> dict[str, int]:
 
 
 def matrices(of: Process) -> dict[str, int]:
-    """Return the sizes of the first matrix product that the argument shapes allow, under the names that
-    matmul presets use.
+    """Return the sizes of the first matrix product with known shapes, under the names that matmul presets
+    use.
     """
     described = of.traces.get(of.step, []) if isinstance(of.step, int) else []
     shapes = [one[1] for _, rows in described[:1] for one in rows or () if one[0] == "tensor"]
@@ -286,8 +285,8 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
 
 
 def _again(case: Case, inside: Sequence[Site]) -> bool:
-    """Return True if a line in a loop built something after another line of the loop had run steps. This
-    happens only from the second iteration on.
+    """Return True if a line in a loop built something after another line of the loop had run steps, which
+    only a second iteration can do.
     """
     spans = case.of.spans
     built = [spans["building", site.at][1] for site in inside if ("building", site.at) in spans]
@@ -340,7 +339,7 @@ def slowing(case: Case) -> Iterator[Bottleneck]:
 
 
 def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
-    """Return the share of a step spent waiting for input, with its interval. Uses profiled steps, or else
+    """Return the share of a step spent waiting for input, with its interval, from profiled steps or else from
     waits in Python.
     """
     if case.of.seen:
@@ -350,8 +349,8 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
 
 
 def _prepared_ahead(case: Case) -> bool:
-    """Return whether the pipeline may prepare batches during a step: True unless the profile's iterators
-    show that it does not.
+    """Return True if the pipeline may prepare batches during a step: the profile's iterators do not rule it
+    out.
     """
     of = case.of
     if of.iterators and of.iterators >= of.steps.n / 2:
@@ -368,9 +367,8 @@ def iterators(of: Process) -> set[str]:
 def crowded(of: Process, kind: str = "") -> float:
     """Return the maximum share of a step that a concurrent pipeline takes by using the step's processors.
 
-    This is an upper bound: it assumes that the step could always use those processors. Excludes time in which
-    the step waits for input. Returns 0 for steps that compute on another device. kind: count only stages of
-    this kind.
+    This upper bound assumes that the step could always use those processors. Excludes time in which the step
+    waits for input. Returns 0 for steps that compute on another device. kind: count only this kind of stage.
     """
     if of.hello is None or not of.hello.processors or of.share("compute on CPU") < of.share("compute on GPU"):
         return 0.0
@@ -387,11 +385,10 @@ def crowded(of: Process, kind: str = "") -> float:
 
 
 def slowest(case: Case) -> tuple[Stage | None, bool]:
-    """Return the pipeline's slowest stage, and True if TensorFlow ran it in parallel.
+    """Return the pipeline's slowest stage, and True if TensorFlow ran that stage in parallel.
 
-    Uses the iterators in the profile, which show the stages that really ran, because TensorFlow may fuse and
-    parallelize stages. Of the stages that take at least half as long as the longest, returns the one nearest
-    to the data source.
+    Uses the iterators in the profile, because TensorFlow may fuse and parallelize stages. Of the stages that
+    take at least half as long as the longest, returns the one nearest to the data source.
     """
     if not case.of.datasets:
         return None, False
@@ -462,10 +459,10 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
 def _at_fault(
     case: Case, held: Stage | None, parallel: bool
 ) -> tuple[Stage | None, Literal["", "python", "generator"]]:
-    """Return the user's stage that makes the step wait (None if unknown), and whether it runs Python.
+    """Return the user's stage that makes the step wait, if known, and how that stage runs Python.
 
-    held: the slowest stage. parallel: whether it runs in parallel. If not, a map in Python takes precedence,
-    because the times of both add up.
+    held: the slowest stage. parallel: True if this stage runs in parallel. If not, a map in Python takes
+    precedence, because the times of both add up.
     """
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
     python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
@@ -599,7 +596,7 @@ def _compiling(case: Case) -> Iterator[Bottleneck]:
 
 
 def tracing(case: Case) -> Iterator[Bottleneck]:
-    """Yield a finding for functions that are retraced repeatedly, or that XLA recompiles repeatedly."""
+    """Yield a finding for functions that are repeatedly retraced or recompiled by XLA."""
     yield from _compiling(case)
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
@@ -648,8 +645,8 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
 
 
 def difference(described: list[list[list[object]] | None]) -> str:
-    """Return the most frequent change between the calls that caused traces, such as `a new shape`; "" if no
-    change was seen.
+    """Return the most frequent change between the calls that caused traces, such as `a new shape`; "" if
+    unknown.
     """
     found: Counter[str] = Counter()
     for one, other in pairwise(described):
@@ -740,7 +737,7 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
 
 
 def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Extend the upper end of the interval of the launch share by the time that a graph would save on small
+    """Raise the upper end of the interval of the launch share by the time that a graph would save on small
     ops.
 
     A kernel of a few microseconds spends most of its time on preparation, which fused or compiled ops do not
@@ -778,9 +775,7 @@ def reading(case: Case) -> Iterator[Bottleneck]:
 
 
 def _converted(case: Case) -> Iterator[Bottleneck]:
-    """Yield a finding for NumPy arrays that each step converts to tensors, with tf.constant or
-    tf.convert_to_tensor.
-    """
+    """Yield a finding for NumPy arrays that each step converts with tf.constant or tf.convert_to_tensor."""
     of = case.of
     for at, (n, size, took) in of.copied.items():
         steps = of.steps.n
@@ -904,8 +899,8 @@ def between(case: Case) -> Iterator[Bottleneck]:
 
 
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
-    """Yield a finding for pipelines that are created for one or two steps each, for example by predict() in a
-    loop or by epochs of one batch.
+    """Yield a finding for pipelines that are created for one or two steps each, such as by predict() in a
+    loop.
     """
     of = case.of
     if any(site.call in METHODS and site.loop[1] for site in sites_of(case)):
@@ -935,15 +930,13 @@ def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
 
 
 SEVERAL = 4
-"""A call of fit() that creates at least this many pipelines probably runs several epochs. One epoch needs at
-most two pipelines.
+"""Minimum number of pipelines in a call of fit() that indicates several epochs. One epoch needs at most
+two.
 """
 
 
 def _called_per_row(case: Case, at: tuple[str, int]) -> str:
-    """Return the advice key of the Keras method called on that line. Each call of such a method creates a
-    pipeline.
-    """
+    """Return the advice key of the Keras method called on that line, or else `between-steps`."""
     written = source.line(case.sources, *at)
     for method in ("predict", "evaluate", "fit"):
         if f".{method}(" in written:
@@ -983,7 +976,7 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
 
 
 def largest(rows: Sequence[Op]) -> Op:
-    """Return the longest op; gradient ops count only if there are no others."""
+    """Return the longest op; gradient ops count only if there are no other ops."""
     return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
 
 
@@ -1075,9 +1068,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_batches(case: Case) -> Iterator[Bottleneck]:
-    """Yield a finding for calls of `fit` with batches so small that launching a step takes longer than
-    computing it.
-    """
+    """Yield a finding for calls of `fit` in which launching a step takes longer than computing it."""
     of = case.of
     if of.kind != "keras" or not of.seen or of.steps.n < MANY_STEPS:
         return

@@ -13,7 +13,7 @@ from tuilab.model.ops import NO_WORK
 from tuilab.program.window import LONG, Seen
 
 MOST_STEPS = 200_000
-"""Maximum number of calls of each kind to store individually."""
+"""Maximum number of calls of each kind that are stored individually."""
 FEW = 3
 MANY = 50
 
@@ -57,9 +57,9 @@ class Calls:
         self.ends.append(end or start)
 
     def slower(self) -> float:
-        """Return the total excess seconds of calls without a trace and of gaps after calls with a trace.
+        """Return the total excess seconds of calls without a trace and of the gaps after calls with a trace.
 
-        The excess is the time beyond the fastest tenth of all such calls or gaps.
+        The excess of a call or gap is its time beyond the fastest tenth of all of them.
         """
         calls = list(zip(self.starts, self.ends, strict=True))
         gaps = [start - end for (_, end), (start, _) in pairwise(calls)]
@@ -87,7 +87,7 @@ class Gaps:
 
     waiting: waiting for batches. others: other tf.functions. total: from the start of the first step to the
     end of the last. python: the rest of the time between calls. rare: the part of `python` that does not
-    occur in every step. least: minimum of `total` without `rare`, if every call were as fast as the fastest
+    occur in every step. least: the minimum of `total` without `rare`, with every call as fast as the fastest
     tenth and every op started on time.
     """
 
@@ -101,9 +101,7 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds per step in the first and the last fifth of the steps, and the total seconds lost to the
-    slowdown.
-    """
+    """Seconds per step in the first and last fifth of the steps, and the total seconds lost to a slowdown."""
 
     n: int
     early_s: float
@@ -113,8 +111,10 @@ class Pace:
 
 @dataclass
 class Singles:
-    """Ops that Python launches individually: their number per step, their share of a step, and the share of a
-    step in which one is being launched while no op computes.
+    """Ops that Python launches individually.
+
+    Their number per step, their share of a step, and the share of a step in which one is being launched while
+    no op computes.
     """
 
     ops: float = 0.0
@@ -137,16 +137,16 @@ class Process:
     )
     samples: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
     after: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
-    """Samples since the last step. They are counted apart, because code after the last step does not slow
-    down any step.
+    """Samples since the last step. They are separate because code after the last step does not slow down any
+    step.
     """
     stacks: Counter[tuple[tuple[str, int], ...]] = field(default_factory=Counter)
     """Stacks of lines, outermost first, in which the stepping thread ran an individual op."""
     iterators: int = 0
     made: dict[int, int] = field(default_factory=dict)
-    """Number of times the program created each tf.function that it recreates every call or two."""
+    """Number of creations of each tf.function that the program recreates after one or two calls."""
     makers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
-    """Lines of user code that other threads ran, for example threads that prepare batches."""
+    """Lines of user code that other threads ran, such as threads that prepare batches."""
     reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
     fed: dict[int, tuple[int, int]] = field(default_factory=dict)
     copied: dict[tuple[str, int], tuple[int, int, float]] = field(default_factory=dict)
@@ -161,8 +161,7 @@ class Process:
     """Op, dtype, file and line of each graph node, by the node's name."""
     layers: set[str] = field(default_factory=set)
     held: dict[int, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
-    """Ops in the graphs of each tf.function, by the function's number, with the first known line of each op.
-    """
+    """First known line of each op in the graphs of each tf.function, by the function's number."""
     sizes: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
     """Number of computing ops in each graph, by the tf.function's number and the graph's name."""
     windows: list[tuple[p.Window, Seen]] = field(default_factory=list)
@@ -173,21 +172,21 @@ class Process:
     uses_profiler: bool = False
     delayed: float = 0.0
     worked: list[tuple[float, float]] = field(default_factory=list)
-    """Times at which the first and the last steps were reported, each with the process's total processor
-    seconds until then.
+    """The times of the first and the last report of steps, each with the process's total processor seconds so
+    far.
     """
     last: float = 0.0
     ended: bool = False
     spent: dict[Place, float] = field(default_factory=lambda: defaultdict(float))
     counted: dict[tuple[str, int, str], tuple[int, int]] = field(default_factory=dict)
-    """By line and library entry point: the number of calls, and the number of samples passed to them."""
+    """Number of calls and number of samples passed to them, by line and library entry point."""
     wall: float = 0.0
     """Total seconds in `spent`."""
     spans: dict[tuple[str, tuple[str, int]], tuple[float, float]] = field(default_factory=dict)
-    """By kind of time and line: the values of `wall` when this time was first and last reported."""
+    """The values of `wall` when time of this kind on this line was first and last reported."""
     watching: float = 0.0
     cpu: float = 0.0
-    """Processor seconds used by the observer (`watching`) and by the whole process (`cpu`)."""
+    """Processor seconds of the observer (`watching`) and of the whole process (`cpu`)."""
     _durations: tuple[object, Mapping[int, float]] | None = field(default=None, repr=False, compare=False)
     _estimate: tuple[object, Estimate | None] | None = field(default=None, repr=False, compare=False)
 
@@ -277,7 +276,7 @@ class Process:
     @property
     def step(self) -> p.Key | None:
         """The key of the calls that count as steps: a gradient tape's line, or the tf.function with the most
-        time; None if unknown.
+        time.
         """
         numbers = [key for key, calls in self.calls.items() if isinstance(key, int) and calls.n >= FEW]
         best = max(numbers, key=lambda key: self.calls[key].spent, default=None)
@@ -312,7 +311,7 @@ class Process:
     def durations(self) -> Mapping[int, float]:
         """Return the seconds from the start of each step to the start of the next, by the step's number.
 
-        Excludes steps inside a profiler window and steps that traced, unless all are such steps.
+        Excludes steps that traced or were inside a profiler window, unless there are no others.
         """
         steps = self.steps
         seen = steps is self.loops, steps.n, len(steps.ends), len(steps.traced), len(self.opened)
@@ -343,7 +342,7 @@ class Process:
         return out if len(out) >= FEW else {gone + i: took for i, took in enumerate(whole)}
 
     def pace(self) -> Pace | None:
-        """Return the step times at the run's start and end; None if there are few steps or no clear trend.
+        """Return the step times at the run's start and end; None without a clear trend.
 
         Step times that both rise and fall, as on a busy machine, are not a trend.
         """
@@ -404,9 +403,7 @@ class Process:
 
     @property
     def step_name(self) -> str:
-        """Name of the user function that runs a step, or the line of its gradient tape; "" for other kinds of
-        steps.
-        """
+        """Name of the user function that runs a step, or the line of its gradient tape."""
         key = self.step
         if isinstance(key, tuple):
             return "" if self.tapes[key][1] else f"{PurePath(key[0]).name}:{key[1]}"
@@ -414,7 +411,6 @@ class Process:
         return function.name.rpartition(".")[2] if function is not None and function.own else ""
 
     def gaps(self) -> Gaps:
-        """Return the seconds between the calls of the steps, by use."""
         calls, out = self.steps, Gaps()
         key = self.step
         if not (isinstance(key, int) or calls is self.waits) or len(calls.starts) < FEW:
@@ -454,8 +450,7 @@ class Process:
     def undisturbed(self, share: float) -> float:
         """Return the minimum share of a step that a part would take if no other process used the processors.
 
-        Assumes that the part contains all of the starved time, and removes it from both the part and the
-        step.
+        Assumes that the part contains all of the starved time.
         """
         return max(0.0, share - self.starved) / (1 - self.starved) if self.starved < 1 else 0.0
 
@@ -473,7 +468,7 @@ class Process:
 
     @property
     def profiled(self) -> list[tuple[p.Window, Seen]]:
-        """The profiler windows that show steps; if there are none, the windows that show other calls.
+        """The profiler windows that show steps, or else the windows that show other calls.
 
         A program may train, recompile its model and train again. The steps are then calls of another
         function.
@@ -524,7 +519,6 @@ class Process:
         return own | {stack[-1] for stack in self.stacks if caller in stack[:-1]}
 
     def singles(self) -> Singles:
-        """Return the figures about the individual ops that Python launches in the profiled steps."""
         total, out = total_seconds(self.seen), Singles()
         for _, seen in self.profiled if total else ():
             steps = len(seen.steps)
@@ -534,7 +528,7 @@ class Process:
         return out
 
     def share(self, *names: str) -> float:
-        """Return the share (0 to 1) of a profiled step that parts with these name prefixes take."""
+        """Return the share (0 to 1) of a profiled step in parts whose names have one of these prefixes."""
         return sum(part.share for part in self.parts() if part.name.startswith(names))
 
 
@@ -543,7 +537,7 @@ def total_seconds(steps: Iterable[dict[str, float]]) -> float:
 
 
 def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
-    """Return the 95% interval of the share that parts with these name prefixes take; None for few steps.
+    """Return the 95% interval of `share`; None for few steps.
 
     Uses the linearized variance of a ratio over steps.
     """
@@ -561,8 +555,8 @@ def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[floa
 def gain_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
     """Return the interval of the share of a step that removing these parts could save.
 
-    The parts may slow down the rest of a step through caches and threads. The upper end therefore assumes
-    that the rest would be as fast as in the fastest tenth of the steps.
+    The parts may slow down the rest of a step through caches and threads. The upper end therefore assumes a
+    rest as fast as in the fastest tenth of the steps.
     """
     interval = share_interval(steps, *names)
     if interval is None:

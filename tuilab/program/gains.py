@@ -9,7 +9,7 @@ from tuilab.model.program import Bottleneck, Page, Tried
 
 @dataclass(frozen=True)
 class AtMost:
-    """Maximum speedup of the program and of the step; each is None if unknown."""
+    """Maximum speedup of the program and of the step, if known."""
 
     program: float | None = None
     step: float | None = None
@@ -22,9 +22,9 @@ def factor(share: float) -> float:
 def limited_by_input(finding: Bottleneck, waits: float, *, ahead: bool) -> Bottleneck:
     """Return the finding with the limits that the wait for input sets.
 
-    waits: share of a step spent waiting for input. ahead: whether the pipeline may prepare batches during a
-    step. If it may, a faster step may only wait longer, so the fix may save nothing. In either case, a fix
-    that does not concern the input leaves the wait as it is.
+    waits: share of a step spent waiting for input. ahead: True if the pipeline may prepare batches during a
+    step. A faster step may then only wait longer, so the fix may save nothing. A fix that does not concern
+    the input leaves the wait as it is.
     """
     if finding.code in SAVES_WAITING or (finding.share is None and finding.code in BETWEEN_PIPELINES):
         return finding
@@ -71,8 +71,9 @@ def at_most(finding: Bottleneck) -> AtMost | None:
 
 
 def expected_gain(finding: Bottleneck) -> float | None:
-    """Return the program's speedup if the fix saves all of the finding's time; None if unknown, if a trial
-    has measured the change, or if the change might not help.
+    """Return the program's speedup if the fix saves all of the finding's time.
+
+    Returns None if unknown, if a trial has measured the change, or if the change might not help.
     """
     if finding.saves_s is None or finding.tried or not finding.program_share or not is_certain(finding):
         return None
@@ -80,7 +81,7 @@ def expected_gain(finding: Bottleneck) -> float | None:
 
 
 def is_certain(finding: Bottleneck) -> bool:
-    """Return True if the fix helps for sure, so that its saving is an estimate and not only a maximum."""
+    """Return True if the fix surely helps, so that its saving is an estimate and not only a maximum."""
     return finding.code not in UNCERTAIN and not finding.if_input_keeps_up
 
 
@@ -93,11 +94,11 @@ def of_program(finding: Bottleneck, step: float) -> float | None:
 
 
 def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bottleneck:
-    """Return the finding with its trial's result and the resulting speedup of the program. lasted_s: duration
-    of the program so far.
+    """Return the finding with its trial's result and the resulting speedup of the program.
 
-    A trial may begin before the profiler knows the finding's share of the program. If the step gains more
-    than the finding's maximum, the change saved other time as well, so the finding keeps no maximum.
+    lasted_s: duration of the program so far. A trial may begin before the profiler knows the finding's share
+    of the program. If the step gains more than the finding's maximum, the change saved other time as well, so
+    the finding keeps no maximum.
     """
     if tried is None or tried.step is None:
         return replace(finding, tried=tried)
@@ -115,15 +116,15 @@ def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bot
 def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
     """Return the speedup of a step whose call takes `ratio` times as long after a change.
 
-    steps: number of steps in one call after the change. Each step waits for input as before; the time in
-    Python outside the call occurs once a call.
+    steps: number of steps in one call after the change. Each step waits for input as before; the Python time
+    outside the call occurs once per call.
     """
     waits, python = (sum(p.share for p in page.parts if p.name.startswith(name)) for name in OUTSIDE)
     return 1 / (waits + (python + (1 - waits - python) * ratio) / steps)
 
 
 NEGLIGIBLE = 0.05
-"""Minimum share of a step that waits for input before the input may set the program's pace."""
+"""Minimum share of a step that waits for input at which the input may set the program's pace."""
 SAVES_WAITING = frozenset(("input-bound", "python-in-map", "serial-map", "no-prefetch"))
 """Findings whose fix shortens the wait for input."""
 BETWEEN_PIPELINES = frozenset(("between-steps", "rebuilt", "saving"))
@@ -132,6 +133,6 @@ OUTSIDE = ("waiting for input", "python")
 LARGEST = 0.99
 """Maximum share of the time that a fix can save. Some time always remains."""
 UNCERTAIN = frozenset(("xla-off",))
-"""Findings whose advice may also slow the program down: on a CPU, XLA's kernels may be slower."""
+"""Findings whose advice may also slow the program down: XLA's kernels may be slower on a CPU."""
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))
 """Findings whose share refers to the time since the first call, not to a step."""

@@ -30,11 +30,11 @@ from tuilab.program.graph import ops_of
 
 _NUMBERED = re.compile(r"^(?:__inference_)?(.*?)(?:_\d+)*$")
 _UNCOUNTED = re.compile(r"cond|__forward|__backward|case")
-"""Names of graphs that are not counted: branches, because a call runs only one of them, and repetitions of
-counted work.
+"""Names of graphs that are not counted: branches, of which a call runs only one, and repetitions of counted
+work.
 """
 KNOWN = 0.5
-"""Minimum share of the graphs' time for which the work must be known. Below it, there is no bound."""
+"""Minimum share of the graphs' time with known work for which there is a bound."""
 MOST_NAMED = 20
 
 
@@ -107,7 +107,7 @@ def _bounded(case: Case, number: int, calls: Calls, sheet: DataSheet) -> Bounded
 def work_of(graphs: Iterable[Graph], batch: int | None) -> Work | None:
     """Return the minimum work of one call of these graphs, some of which may be traces of one function.
 
-    Returns None if no op has known shapes. batch: the size to use for an unknown first dimension.
+    Returns None if no op has known shapes. batch: the size of an unknown first dimension.
     """
     alike: dict[str, list[_Counted]] = defaultdict(list)
     for graph in graphs:
@@ -145,7 +145,7 @@ class _Counted:
     uncounted: list[str]
     inputs: float = 0.0
     drawn: float = 0.0
-    """Bytes from an iterator. The host prepares them and must copy them to the GPU."""
+    """Bytes from an iterator, which the host prepares and copies to the GPU."""
     kernels: int = 0
     known: bool = False
 
@@ -185,9 +185,7 @@ def _count(graph: Graph, batch: int | None) -> _Counted:
 
 
 def _filled(shape: Any, batch: int | None) -> Shape:
-    """Return the shape with an unknown first dimension set to the batch size; None if another dimension is
-    unknown.
-    """
+    """Return the shape with an unknown first dimension set to the batch size; None if another is unknown."""
     if shape is None:
         return None
     sides = [batch if side is None and n == 0 else side for n, side in enumerate(shape)]
@@ -202,7 +200,7 @@ def _bytes(shape: Shape, dtype: str) -> float:
 
 
 def stays_on_cpu(case: Case) -> Iterator[HostOp]:
-    """Yield the ops without a GPU kernel in the functions that ran, one per user line."""
+    """Yield the ops without a GPU kernel in the functions that ran, one op per user line."""
     of, seen = case.of, set[tuple[str, str, int]]()
     for op, _, file, line in of.nodes.values():
         if op in NO_LAUNCH | MOVES | HIDDEN | ITERATORS or op.startswith(PLUMBING):

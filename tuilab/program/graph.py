@@ -22,7 +22,9 @@ _SCOPES = (
 )
 _MODELS = ("sequential", "functional", "model")
 LAYERS = 6
-"""Minimum number of inner scopes in a model's scope. A layer has only a few, such as `moments`."""
+"""Minimum number of inner scopes by which a model's scope is recognized. A layer has only a few, such as
+`moments`.
+"""
 _OPTIMIZERS = ("adam", "sgd", "rmsprop", "adamw", "adagrad", "lion", "nadam", "optimizer")
 
 
@@ -76,8 +78,8 @@ def ops_of(of: Process) -> list[Op]:
 def node_of(of: Process, key: Key) -> tuple[str, str, str, int]:
     """Return the op's name in the graph, its dtype, file and line.
 
-    The profile prefixes the names of inlined ops with those of the calling functions. This function removes
-    the prefixes.
+    The profile prefixes the names of inlined ops with the names of the calling functions. The prefixes are
+    removed.
     """
     name = key.name
     while True:
@@ -101,7 +103,7 @@ def _scopes(name: str) -> list[str]:
 
 
 def models_of(names: Iterable[str]) -> set[str]:
-    """Return the scopes with enough inner scopes to be models rather than layers."""
+    """Return the scopes that have too many inner scopes to be layers."""
     inner: dict[str, set[str]] = defaultdict(set)
     for outer, *rest in filter(None, map(_scopes, names)):
         inner[outer].update(rest[:1])
@@ -109,7 +111,7 @@ def models_of(names: Iterable[str]) -> set[str]:
 
 
 def layer_of(name: str, models: Collection[str] = ()) -> str:
-    """Return the Keras layer whose scope contains the node; "" if there is none."""
+    """Return the Keras layer whose scope contains the node, if any."""
     outer, inner = [*_scopes(name), "", ""][:2]
     if outer.startswith(_OPTIMIZERS):
         return ""
@@ -131,7 +133,7 @@ class LayerNames:
         self._as_named = sum((scope in known) - (plain in known) for scope, plain in numbered) > 0
 
     def of(self, name: str) -> str:
-        """Return the innermost known layer whose scope contains the node; "" if there is none."""
+        """Return the innermost known layer whose scope contains the node, if any."""
         found = ""
         for scope in _scopes(name):
             plain = _AGAIN.sub("", scope)
@@ -141,7 +143,7 @@ class LayerNames:
 
 
 def reason_of(op: Op, of: Process) -> str:
-    """Return why an op does not run on a GPU; "" if it runs on one or the reason is unknown."""
+    """Return why an op does not run on a GPU; "" if the op runs on a GPU or the reason is unknown."""
     facts = of.facts
     if not op.device.startswith("CPU"):
         return ""

@@ -1,4 +1,4 @@
-"""Sums up what the devices did while the program ran, from samples of the machine. Pure functions."""
+"""Sums up the load of each device while the program ran, from samples of the machine. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ class Loads:
             of.total = gpu.memory_total
 
     def rows(self) -> tuple[Load, ...]:
-        """Return one row per device. The program's own row comes first."""
+        """Return one row per device, and the program's own row first."""
         return tuple(self._rows())
 
     def _rows(self) -> Iterator[Load]:

@@ -17,13 +17,9 @@ from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 FASTER = 1.5
-"""Ratio of the first steps' time to the last steps' time above which the page notes that the steps became
-faster.
-"""
+"""Minimum ratio of the first steps' time to the last steps' time for a note that the steps became faster."""
 STARVED = 0.1
-"""Share of the time for which the stepping thread was ready but had no processor. Above it, the page contains
-a note.
-"""
+"""Minimum share of the time in which the stepping thread lacked a processor for a note on the page."""
 
 
 def page_of(
@@ -46,8 +42,8 @@ def page_of(
     """Return a program's page from its processes that imported TensorFlow.
 
     pid: the process to show; 0 for the busiest. card: data-sheet name of the GPU for the bound, such as
-    `h100`. began: the program's start in seconds since the epoch. processors_s: returns the processor seconds
-    that the lab has used. It is called last, to include the cost of building the page.
+    `h100`. began: the program's start in seconds since the epoch. processors_s: returns the lab's processor
+    seconds. It is called last, to include the cost of building the page.
     """
     rows = tuple(_row(process, host) for process in processes)
     notes = [*faults]
@@ -180,8 +176,8 @@ def _emulated(of: Process) -> str:
 
 
 def ran_on(of: Process, rows: Sequence[Op]) -> str:
-    """Return a sentence with the devices that ran the step's ops, busiest first, and the reason if some ops
-    did not run on a GPU; "" if no device is known.
+    """Return a sentence with the devices of the step's ops, busiest first, and why some ops did not run on a
+    GPU.
     """
     spent: dict[str, float] = defaultdict(float)
     for row in rows:
@@ -200,9 +196,7 @@ def ran_on(of: Process, rows: Sequence[Op]) -> str:
 
 
 def cost(of: Process, processors_s: float) -> Cost:
-    """Return the cost of watching since TensorFlow started. processors_s: processor seconds that the lab
-    used.
-    """
+    """Return the cost of watching since TensorFlow started. processors_s: the lab's processor seconds."""
     lasted = of.last - (of.hello.now if of.hello else of.last)
     spent = sum(window.cost for window in of.opened)
     share = spent / lasted if lasted > 0 else 0.0
@@ -224,7 +218,7 @@ def died(exit_code: int) -> str:
 
 
 def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: int | None) -> tuple[str, ...]:
-    """Return notes about the parts of the program that could not be observed, with the reasons."""
+    """Return notes about parts of the program that could not be observed, with the reasons."""
     out = []
     if not of.kind and exit_code:
         out.append(died(exit_code))

@@ -13,7 +13,7 @@ from tuilab.program.case import Case
 
 Place = tuple[str, int]
 METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit": "fit"}
-"""Keras entry points that create an input pipeline in each call."""
+"""Keras methods that create an input pipeline in each call."""
 ONCE = frozenset(("tracing", "compiling", "building", "importing"))
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 """Kinds of time outside TensorFlow."""
@@ -25,8 +25,8 @@ LARGE = 0.1
 class Site:
     """A call in user code: its line, the TensorFlow or Keras function that it calls, and its seconds by kind.
 
-    loop: the innermost loop around the call or, if there is none, around a call of the enclosing function.
-    count, samples: number of calls, and number of samples passed to them; 0 if unknown.
+    loop: the innermost loop around the call, or else around a call of the enclosing function. count, samples:
+    number of calls, and number of samples passed to them; 0 if unknown.
     """
 
     file: str
@@ -84,17 +84,15 @@ def calls_of_models(case: Case) -> list[Site]:
 
 
 def line_s(sites: Sequence[Site], site: Site) -> float:
-    """Return the seconds of a call site and of the rest of its line. If one call processed all rows, the rest
-    would also run only once.
+    """Return the seconds of a call site's whole line. If one call processed all rows, the whole line would
+    run only once.
     """
     rest = (each.overhead_s for each in sites if each.at == site.at and each.call not in METHODS)
     return sum(rest) + (site.overhead_s if site.call in METHODS else 0.0)
 
 
 def loop_of(case: Case, stack: Sequence[Place]) -> Place:
-    """Return the innermost loop around the stack's last line or, if there is none, around one of its
-    callers.
-    """
+    """Return the innermost loop around the stack's last line, or else around one of its callers."""
     for file, line in reversed(stack):
         if found := source.loop(case.sources, file, line):
             return file, found
@@ -110,7 +108,7 @@ class Steps:
 
 
 def steps_of_a_call(case: Case, sites: list[Site]) -> dict[str, Steps]:
-    """Return the steps per call of each Keras method for which the number of steps is known."""
+    """Return the steps per call of each Keras method, if known."""
     methods = {site.at: site.call for site in sites if site.call in METHODS}
     steps: Counter[str] = Counter()
     spent: dict[str, float] = defaultdict(float)
@@ -137,8 +135,8 @@ class Rebuilt:
 
 
 def rebuilt(case: Case, sites: list[Site], least: int) -> Iterator[Rebuilt]:
-    """Yield the lines that rebuild objects in at least `least` iterations, with the seconds for all
-    rebuilding after the first iteration.
+    """Yield the lines that rebuild objects in at least `least` iterations, with the seconds after the first
+    iteration.
     """
     groups: dict[Place, list[tuple[Place, int]]] = defaultdict(list)
     for number, function in case.of.functions.items():
@@ -176,11 +174,11 @@ BUILDERS = {
     "load_model": "loaded",
     "compile": "compiled",
 }
-"""Maps functions that build a model to past participles for sentences."""
+"""Past participle for a sentence, by the function that builds a model."""
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
-    """Return sentences about large parts of the program outside TensorFlow that no finding covers."""
+    """Return sentences about large parts of the program's time outside TensorFlow that no finding covers."""
     sites, explained = sites_of(case), {(each.file, each.line) for each in findings}
     parts: dict[tuple[str, str, str], dict[Place, float]] = defaultdict(lambda: defaultdict(float))
     for site in sites:

@@ -1,6 +1,4 @@
-"""Finds places in the user's source that the observer does not report. Parses the source without running
-it.
-"""
+"""Finds places in the user's source that the observer does not report. Does not run the source."""
 
 import ast
 from collections.abc import Container, Iterator, Mapping
@@ -25,9 +23,7 @@ def _nodes(sources: Mapping[str, str]) -> Iterator[tuple[str, ast.AST]]:
 
 
 def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
-    """Return file and line of the first call of a function with one of these names; ("", 0) if there
-    is none.
-    """
+    """Return file and line of the first call of one of these functions; ("", 0) if there is none."""
     for file, node in _nodes(sources):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -38,7 +34,9 @@ def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
 
 def argument(sources: Mapping[str, str], name: str) -> tuple[str, int]:
     """Return file and line of the first place that sets a named argument or attribute to a value other than
-    False; ("", 0) if there is none.
+    False.
+
+    Returns ("", 0) if there is none.
     """
     for file, node in _nodes(sources):
         if isinstance(node, ast.Call):
@@ -169,10 +167,10 @@ def function_around(sources: Mapping[str, str], file: str, number: int) -> str:
 
 
 def function_of_step(sources: Mapping[str, str], file: str, number: int) -> str:
-    """Return the name of the innermost function around a line; "" if there is none.
+    """Return the name of the innermost function around a line.
 
-    Also returns "" if a loop of that function contains the line, because the function then runs several
-    steps.
+    Returns "" if there is none, or if a loop of that function contains the line, because the function then
+    runs several steps.
     """
     begin, name = _around(sources, file, number)
     return name if loop(sources, file, number) < begin else ""
@@ -196,8 +194,10 @@ def _functions(text: str) -> list[tuple[int, int, str]]:
 
 
 def call_with(sources: Mapping[str, str], name: str, keywords: Container[str]) -> tuple[str, int]:
-    """Return file and line of the first call of that name, preferring calls with one of these keywords; ("",
-    0) if there is none.
+    """Return file and line of the first call of that name; a call with one of these keywords takes
+    precedence.
+
+    Returns ("", 0) if there is none.
     """
     calls = [
         (file, node)

@@ -14,29 +14,27 @@ from tuilab.profile.xplane import HOST, XLine, read
 
 PICO = 1e-12
 WAIT = "IteratorGetNextOp::DoCompute"
-"""The runtime's event for a function's wait for a batch, on any thread."""
+"""The runtime's event for waiting for a batch, on any thread."""
 LOOP_INPUT = re.compile(r"^ReduceIterator::.*::Scan::[^:]+$")
-"""Matches the runtime's event for a wait for a batch in a graph's loop over a dataset. The runtime executes
-such a loop as an iterator.
+"""The runtime's event for waiting for a batch in a graph's loop over a dataset, which is executed as an
+iterator.
 """
 ITERATOR = "Iterator::"
 FEW = 3
 MOST_EVENTS = 15_000
-"""Maximum number of events to examine in a window. Examining them takes 0.15 s; a single step may have
-thousands.
-"""
+"""Maximum number of events to examine in a window, which takes 0.15 s. A single step may have thousands."""
 LONG = 5.0
-"""A step that takes at least this many times the median is assumed to contain other work, such as a
+"""Minimum ratio of a step to the median step at which the step counts as containing other work, such as a
 validation.
 """
 SINGLE = "EagerExecute"
 """The runtime's event for an op or function that Python launches."""
 ALIKE = 0.6
-"""Minimum share of the intervals between ops of one type that must contain the same ops before these
-intervals count as loop iterations.
+"""Minimum share of the intervals between ops of one type with the same ops, for these intervals to count as
+loop iterations.
 """
 NEXT_OP = 200_000_000
-"""Maximum picoseconds between two ops in a loop that does little more than launch ops."""
+"""Maximum picoseconds between consecutive ops of a loop that does little more than launch ops."""
 
 Interval = tuple[int, int]
 
@@ -99,9 +97,9 @@ def look(data: bytes, usual_s: float = 0.0) -> Seen:
 
 
 def _first_steps(lines: Sequence[XLine]) -> Sequence[XLine]:
-    """Return all events, or only those of the first steps if the window has too many.
+    """Return all events, or those of the first steps if the window has too many.
 
-    Never drops GPU events, because they lag behind the steps that launched them.
+    Keeps all GPU events, because they lag behind the steps that launched them.
     """
     starts = sorted(event.start for line in lines for event in line.events)
     if len(starts) <= MOST_EVENTS or any(line.device != HOST for line in lines):
@@ -117,8 +115,8 @@ def _first_steps(lines: Sequence[XLine]) -> Sequence[XLine]:
 
 
 def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
-    """Return the steps of a profile without step markers. A step lasts from one call of the tf.function with
-    the most time to the next.
+    """Return the steps of a profile without step markers. A step ends when the next call of the tf.function
+    with the most time begins.
     """
     calls: dict[tuple[int, str], list[Interval]] = defaultdict(list)
     for seen in found.events:
@@ -143,10 +141,10 @@ def _singles(found: Activity) -> Iterable[Started]:
 
 
 def _of_loop(found: Activity) -> tuple[int, list[Interval]]:
-    """Return the steps of a loop of ops. A step lasts from one op to the next of its type, if most of these
-    intervals contain the same ops.
+    """Return the steps of a loop of ops.
 
-    Of nested loops, uses the outermost that repeats often enough.
+    A step lasts from one op to the next of its type, if most of these intervals contain the same ops. Of
+    nested loops, uses the outermost that repeats often enough.
     """
     lanes: dict[int, list[Started]] = defaultdict(list)
     for seen in _singles(found):
@@ -244,7 +242,6 @@ def _one_by_one(
 
 
 def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:
-    """Return the intervals in which each device computed."""
     computing: dict[str, list[Interval]] = defaultdict(list)
     for key, intervals in spent.items():
         computing[key.device] += intervals
@@ -296,10 +293,10 @@ def _share_ops(
     steps: int,
     lengths: dict[str, int],
 ) -> None:
-    """Set each op's computing seconds per step. Ops that run at the same time share the time equally.
+    """Set each op's computing seconds per step. Simultaneous ops share the time equally.
 
-    lengths: how long each device computed within the steps. Devices other than the CPU lag behind the steps
-    that launched their ops, so their ops are counted over the whole window and scaled to these lengths.
+    lengths: how long each device computed within the steps. Other devices than the CPU lag behind the steps,
+    so their ops are counted over the whole window and scaled to these lengths.
     """
     marks: list[tuple[int, int, Key]] = []
     for key, intervals in spent.items():
@@ -326,9 +323,7 @@ def _share_ops(
 
 
 def _pipeline(out: Seen, found: Activity, main: int, within: list[Interval], steps: int) -> None:
-    """Measure how long each iterator worked. An iterator's event includes the time of its inputs, which is
-    subtracted.
-    """
+    """Measure how long each iterator worked, without the time of its inputs, which its event includes."""
     lanes: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for seen in found.events:
         if seen.event.name.startswith(ITERATOR):
@@ -363,7 +358,7 @@ def _union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _take(free: list[Interval], taken: list[Interval]) -> tuple[int, list[Interval]]:
-    """Return the part of the free time that the `taken` intervals cover, and the intervals that stay free."""
+    """Return the total of the free time that `taken` covers, and the intervals that stay free."""
     total, left = 0, []
     for begin, end in free:
         at = begin
