@@ -1,6 +1,4 @@
-"""Reads the list of stored runs page by page in a chosen order, because it can be too long to
-read at once.
-"""
+"""Reads the list of stored runs page by page in a chosen order."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,7 +39,7 @@ ORDERS: Mapping[str, str] = {
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry in the list of runs. parameters: all measured parameters. brief: None until it is computed."""
+    """An entry in the list of runs. parameters: all measured parameters. brief: None until computed."""
 
     line: RunLine
     parameters: dict[str, Value] = {}
@@ -65,7 +63,6 @@ class Extent(msgspec.Struct, frozen=True):
 
 
 def extent(store: Store, search: str = "", titles: Mapping[str, str] = NO_TITLES) -> Extent:
-    """Return the number and size of the runs that match `search`."""
     where, values = condition(search, store.searched, titles)
     query = f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM runs INDEXED BY runs_by_time WHERE {where}"
     return Extent(*store.connection.execute(query, values).fetchone())
@@ -81,7 +78,7 @@ def page(
     limit: int = 100,
     offset: int = 0,
 ) -> list[Entry]:
-    """Return at most `limit` of the runs that match `search`, starting at `offset`. order: a key of
+    """Return at most `limit` of the runs that match `search`, from the index `offset`. order: a key of
     `ORDERS`.
     """
     where, values = condition(search, store.searched, titles)
@@ -105,13 +102,13 @@ def pinned(store: Store, limit: int = 6) -> list[Entry]:
 
 
 LATEST, MOST_ALIKE = 2_000, 19
-"""Number of latest runs to search for similar ones, and maximum number of matches."""
+"""Number of latest runs to search for similar ones, and maximum number of similar runs."""
 
 
 def medians_alike(store: Store, run: RunState, fastest: str) -> list[float]:
     """Return the medians of the latest runs with the same settings on the same machine, in seconds per call.
 
-    fastest: label of an arm; only runs in which it was the fastest arm count.
+    Counts only runs in which the arm with the label `fastest` was the fastest.
     """
     assert run.scenario is not None and run.machine is not None and run.budget is not None
     rows = store.connection.execute(
@@ -161,7 +158,7 @@ def _parameters(scenario: Any) -> dict[str, Value]:
 
 
 def _current_summary(brief: Any, rounds: int) -> Brief | None:
-    """Return the saved summary; None if it is missing, unreadable, or made before the run's last round."""
+    """Return the saved summary; None if missing, unreadable, or older than the run's last round."""
     if not brief:
         return None
     try:

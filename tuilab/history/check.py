@@ -26,7 +26,7 @@ from tuilab.model.scenario import BUDGET, Scenario
 BUSY_S = 2.0
 """Maximum seconds that a check waits for another program to release its lock."""
 HEADER = 100
-"""Bytes in the header of a database (sqlite.org/fileformat2.html)."""
+"""Length of a database's header in bytes (sqlite.org/fileformat2.html)."""
 MOST_UNREADABLE = 10_000
 """Maximum number of event ids to try one by one after an unreadable event."""
 
@@ -35,7 +35,7 @@ class Damage(msgspec.Struct, frozen=True):
     """A part of the file that differs from the data that was written."""
 
     run: str
-    """The id of the run; "" for the file itself."""
+    """Id of the run; "" for the file itself."""
     what: str
 
 
@@ -53,8 +53,8 @@ class Repaired(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> Checked:
-    """Verify a whole history: SQLite's own check, every event, every piece of packed rounds, and the
-    totals of each run.
+    """Verify a whole history: SQLite's own check, every event, every piece of packed rounds, and each run's
+    totals.
 
     at: called with the number of runs done and the total. Raises OSError if the file cannot be opened.
     """
@@ -175,7 +175,7 @@ def _row(connection: sqlite3.Connection, run: str) -> dict[str, Any] | None:
 
 
 def _lines(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Iterator[tuple[int, bytes]]:
-    """Yield a run's readable lines with their numbers; skip unreadable lines and describe the damage in
+    """Yield a run's readable lines with their numbers. Skips unreadable lines and adds their damage to
     `wrong`.
     """
     number, failed = -1, 0
@@ -215,11 +215,11 @@ def _pieces(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Itera
 
 
 def repair(file: Path, into: Path | None = None) -> Repaired:
-    """Copy readable rows into a new history that replaces the damaged one.
+    """Copy readable rows into a new history, which replaces the damaged file. Keeps the file under another
+    name.
 
-    The damaged file is kept under another name. into: copy the runs into this history instead, and leave the
-    file in place. Raises OSError if the disk becomes unreadable, and sqlite3.Error if the new history cannot
-    be written.
+    into: copy the runs into this history instead, and leave the file in place. Raises OSError if the disk
+    becomes unreadable, and sqlite3.Error if the new history cannot be written.
     """
     lost: list[Damage] = []
     new = into or file.with_name(f"{file.stem}-repaired{file.suffix}")
@@ -284,7 +284,7 @@ def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
 
 
 def _check_first_page(file: Path) -> None:
-    """Raise OSError if a new header would not help, because no SQLite table follows the header."""
+    """Raise OSError unless an SQLite table follows the header: only then does a new header help."""
     with open_regular(file) as stream:
         if stream.read(HEADER + 1)[HEADER:] not in (b"\x05", b"\x0d"):
             raise OSError(0, "it is not a history: its first page is not from SQLite")
@@ -307,7 +307,7 @@ KEPT = ("note", "pinned", "source", "answer", "deleted_at", "status")
 
 
 def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Damage]) -> int | None:
-    """Save a run in the new store; return the number of rounds saved, or None if nothing was saved."""
+    """Save a run in the new store. Return the number of saved rounds; None if nothing was saved."""
     wrong: list[str] = []
     row = _row(connection, run) or {}
     lines: list[tuple[int, bytes]] = []
@@ -355,8 +355,8 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
 
 
 def _find_start(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStarted | None:
-    """Return the start event of the run: the stored event, or one rebuilt from the run's row in the table and
-    the arms of its rounds.
+    """Return the stored start event of the run, or a new one from the run's row in the table and the arms of
+    its rounds.
     """
     arms: dict[str, None] = {}
     points: dict[int, None] = {}
@@ -385,7 +385,6 @@ def _find_start(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunS
 
 
 def _arm(name: str) -> Arm | None:
-    """Return the arm with that id; None if the id is invalid."""
     host, _, rest = name.rpartition("/")
     device, *parts = rest.split(".")
     match = re.fullmatch(r"([a-z]+)(\d+)", device)

@@ -1,4 +1,4 @@
-"""The only module that opens a history's files, through SQLite connections that it counts.
+"""Opens a history's files, through SQLite connections that are counted. No other module opens these files.
 
 While a connection is open, no other code opens `history.db` or the files next to it (see `model.held`).
 """
@@ -27,7 +27,7 @@ _making = threading.Lock()
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Return True if the error means that the file is damaged, rather than busy, full or closed."""
+    """Return True if the error means a damaged file, rather than a busy, full or closed one."""
     return _primary(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -43,7 +43,7 @@ def _primary(error: sqlite3.Error) -> int:
 class Connection(sqlite3.Connection):
     """A counted connection.
 
-    Invalid text in a column counts as damage, and statements with invalid text are rejected.
+    Reports invalid text in a column as damage, and rejects statements with invalid text.
     """
 
     place: Path | None = None
@@ -52,7 +52,7 @@ class Connection(sqlite3.Connection):
     """Identity of the file; None once the connection is closed."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """Execute a statement. Raises InputError for a value that is not valid text."""
+        """Execute a statement. Raises InputError for values that are not valid text."""
         try:
             return super().execute(sql, parameters)
         except UnicodeEncodeError as error:
@@ -64,15 +64,17 @@ class Connection(sqlite3.Connection):
 
     @property
     def is_gone(self) -> bool:
-        """True if the path no longer leads to the open file, so that new data in that file would be lost."""
+        """True if the path no longer leads to the open file, so that new data in the open file would be
+        lost.
+        """
         return self.identity is not None and held.identity(self.place or Path()) != self.identity
 
     def close(self) -> None:
         """Close the connection; later calls do nothing.
 
-        When the last connection of any program closes, SQLite removes the log by its name. If that name now
-        belongs to another history, closing would remove a log in use, so the connection stays open until the
-        process ends.
+        When the last connection of any program closes, SQLite removes the log by its name. If another history
+        has that name by now, closing would remove its log, so the connection stays open until the process
+        ends.
         """
         if self.is_gone:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
@@ -95,7 +97,7 @@ def connect(
     bare: bool = False,
     busy_s: float = OPEN_BUSY_S,
 ) -> Connection:
-    """Return a connection with the settings that the history uses. Raises sqlite3.Error.
+    """Return a connection with the settings of the history. Raises sqlite3.Error.
 
     file: None for a database in memory. alone: True if no other program uses the file meanwhile; SQLite then
     needs no shared-memory file. bare: True to read nothing on opening, because the file may be damaged.
@@ -131,8 +133,9 @@ def _connection(name: str, busy_s: float) -> Connection:
 
 @contextmanager
 def _private(file: Path) -> Iterator[None]:
-    """Within the context, make new files accessible only to their owner, unless the database already exists.
-    SQLite gives its companion files the same mode as the database.
+    """Restrict new files to their owner, unless the database already exists.
+
+    SQLite gives its companion files the mode of the database.
     """
     if file.exists():
         yield
@@ -151,7 +154,7 @@ def _as_it_is() -> Iterator[None]:
 
 
 def _text(data: bytes) -> str:
-    """Decode stored text; replace invalid bytes."""
+    """Decode stored text. Invalid bytes are replaced."""
     return data.decode(errors="replace")
 
 
@@ -168,9 +171,9 @@ def copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
 
 
 def why_unread(file: Path) -> str:
-    """Return why the disk cannot read the file or its log; "" if it can.
+    """Return why the disk cannot read the file or its log; "" if both are readable.
 
-    Since SQLite 3.28 a statement reports a read error as damage, but copying the pages reports it as a read
+    Since SQLite 3.28 a statement reports a read error as damage, but a copy of the pages reports a read
     error. If the file is not a database, the copy stops at the header.
     """
     try:

@@ -19,11 +19,11 @@ BROKEN_OFF = "interrupted: its lab and worker ended before the run"
 def import_file(
     store: Store, file: Path, at: Callable[[int, int], None] = lambda done, total: None
 ) -> dict[str, bool]:
-    """Add the runs of a recording to the store; return their ids, each with True if the store changed.
+    """Add the runs of a recording to the store. Return their ids, each with True if the store changed.
 
     If the store already has a run, the file's events replace the stored ones only if the file has more
-    rounds. A deleted run is restored. at: called with the number of events read; if it raises, the import is
-    cancelled and everything that it added is removed. Raises InputError if the file is not a recording, or
+    rounds. A deleted run is restored. at: called with the number of events read; if `at` raises, the import
+    is cancelled and everything that it added is removed. Raises InputError if the file is not a recording, or
     contains a different run with the same id.
     """
     staged: dict[str, _Staged] = {}
@@ -54,7 +54,7 @@ def _check_name(store: Store, started: e.RunStarted, file: Path) -> None:
 
 
 class _Staged:
-    """A run being imported. A new run is written as it is read and stays hidden until complete."""
+    """A run that is being imported. A new run stays hidden until it is complete."""
 
     def __init__(self, store: Store, started: e.RunStarted) -> None:
         self._store, self._started = store, started
@@ -82,7 +82,7 @@ class _Staged:
         self._lines = []
 
     def finish(self, source: str) -> bool:
-        """Write the rest of the run, and restore it if it was deleted; return True if the store changed."""
+        """Write the rest of the run. Restore the run if it was deleted. Return True if the store changed."""
         run = self._started.run
         hidden = not self._new and self._store.deleted(run)
         if self._new:
@@ -106,11 +106,11 @@ class _Staged:
 
 
 def import_left(store: Store, file: Path) -> list[str]:
-    """Import a run that a worker left behind, even if its file is cut off; return the ids of runs that gained
+    """Import a run that a worker left behind, even from a truncated file. Return the ids of runs that gained
     rounds.
 
-    A file without a run is accepted as empty. Raises InputError if the file is not a recording, and
-    CannotBeReadError if the system cannot read all of it; then nothing is imported.
+    Accepts a file without a run. Raises InputError if the file is not a recording, and CannotBeReadError if
+    the system cannot read all of it; then nothing is imported.
     """
     gained = []
     for run, events in _runs(_until_torn(read(file))).items():
@@ -129,7 +129,7 @@ def import_left(store: Store, file: Path) -> list[str]:
 
 
 def _take(store: Store, events: list[e.Event]) -> bool:
-    """Replace a stored run if these events contain more rounds; return True if they do.
+    """Replace a stored run if these events contain more rounds. Return True if they do.
 
     If the events come from a later worker of the run, the parts of earlier workers stay.
     """
@@ -159,7 +159,7 @@ def _find_start(events: list[e.Event]) -> e.RunStarted:
 
 
 def _runs(events: Iterator[e.Event]) -> dict[str, list[e.Event]]:
-    """Group the events by run; only runs that start in these events are returned."""
+    """Group the events by run. Omits runs that start before these events."""
     runs: dict[str, list[e.Event]] = {}
     for event in events:
         run = getattr(event, "run", "")
@@ -178,7 +178,7 @@ def _count_events(events: Iterator[e.Event], at: Callable[[int, int], None]) -> 
 
 
 def _until_torn(events: Iterator[e.Event]) -> Iterator[e.Event]:
-    """Yield the events, up to an unfinished last line from a worker that died.
+    """Yield the events, except an unfinished last line from a worker that died.
 
     Raises InputError for an empty file.
     """

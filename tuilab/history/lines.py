@@ -8,7 +8,7 @@ import msgspec
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 UNATTENDED = "background"
-"""Tag for a run that finished in the background after its lab had exited."""
+"""Tag for a run that finished after its lab had exited."""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ _NUMBERS = {"rounds", "size"}
 
 
 def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
-    """Convert a row of `COLUMNS`, with its strings cleaned.
+    """Convert a row of `COLUMNS`, with clean strings.
 
     Checks all strings of a row together first, because most need no cleaning.
     """

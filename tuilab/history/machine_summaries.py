@@ -1,6 +1,6 @@
-"""Machine summaries, saved with the runs so that many can be compared.
+"""Stores each machine's summary of a run, so that many can be compared.
 
-For each preset, set of parameters and machine, only the latest summary is kept.
+Keeps only the latest summary of each preset, set of parameters and machine.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,14 +17,16 @@ _decoder: msgspec.msgpack.Decoder[MachineSummary] = msgspec.msgpack.Decoder(Mach
 _AHEAD = "{} > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')"
 """An SQL condition for times more than a day in the future.
 
-A run that was recorded while the clock was ahead must not remain the latest forever.
+Without it, a run recorded while the clock was ahead would stay the latest forever.
 """
 _GONE = "SELECT run FROM runs WHERE deleted_at IS NOT NULL"
 
 
 def unsummed(store: Store) -> list[str]:
-    """Return the finished runs whose summaries are missing or outdated: new runs, imported runs, runs that
-    gained rounds, and earlier runs of a preset whose latest run on a machine was deleted.
+    """Return the finished runs whose summaries are missing or outdated.
+
+    These are new runs, imported runs, runs that gained rounds, and earlier runs of a preset whose latest run
+    on a machine was deleted.
     """
     connection = store.connection
     gone = f"SELECT preset, machine FROM standings WHERE run IN ({_GONE})"
@@ -37,7 +39,7 @@ def unsummed(store: Store) -> list[str]:
 
 
 def keep(store: Store, run: str, machine_summaries: Sequence[MachineSummary]) -> None:
-    """Save each machine's summary of a run, unless a later run's summary is saved. Raises sqlite3.Error."""
+    """Save each machine's summary of a run, unless a later run's summary is stored. Raises sqlite3.Error."""
     rows = [(s.preset, s.parameters, s.machine, run, s.at, _encode(s)) for s in machine_summaries]
     with store.at_once():
         store.connection.executemany(

@@ -20,12 +20,12 @@ from tuilab.model.errors import UNDECODED
 from tuilab.model.rounds import CellRounds, Rounds
 
 FORM = 1
-"""Version of the format, stored in the first byte of a piece."""
+"""Version of the format: the first byte of a piece."""
 MOST = 2**22
-"""Maximum number of blocks or rounds in a piece. Each would take at least 30 bytes in a line of JSON."""
+"""Maximum number of blocks or rounds in a piece. Each takes at least 30 bytes in a line of JSON."""
 MOST_CELLS = 2**16
 MOST_BYTES = 2**28
-"""Maximum size in bytes of a decompressed piece: 64 bytes for each of its blocks."""
+"""Maximum number of bytes in a decompressed piece: 64 bytes for each block."""
 
 _MOST = 2**63 - 1
 _ROUND = b'"type":"round"'
@@ -78,7 +78,7 @@ _decoder = msgspec.msgpack.Decoder(_Piece)
 
 
 class Damaged(ValueError):
-    """Raised if a piece differs from the data that was written."""
+    """A piece differs from the data that was written."""
 
 
 def is_round(line: bytes) -> bool:
@@ -86,8 +86,9 @@ def is_round(line: bytes) -> bool:
 
 
 def exact(line: bytes) -> e.Round | None:
-    """Return the round in a line; None if packing would lose something. Packing is lossless if the line
-    is in tuilab's own format and all its numbers fit into 64 bits.
+    """Return the round in a line; None if packing would lose something.
+
+    Packing is lossless if the line is in tuilab's own format and all its numbers fit into 64 bits.
     """
     try:
         event = e.decode(line)
@@ -100,7 +101,7 @@ def exact(line: bytes) -> e.Round | None:
 
 
 def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
-    """Pack these rounds, which have ascending event numbers; return None if they do not fit in one piece."""
+    """Pack rounds with ascending event numbers; return None if the rounds do not fit in one piece."""
     first = rounds[0][1]
     if any(r.run != first.run or r.worker != first.worker for _, r in rounds):
         return None
@@ -162,8 +163,8 @@ def _steps(numbers: Sequence[int]) -> list[int]:
 
 
 def _planes(values: "array[Any]") -> bytes:
-    """Return the first bytes of all values, then the second bytes, and so on: similar bytes together compress
-    well.
+    """Return the first bytes of all values, then the second bytes, and so on: similar neighbors compress
+    better.
     """
     data, wide = values.tobytes(), values.itemsize
     return data if wide == 1 else b"".join(data[i::wide] for i in range(wide))
@@ -174,8 +175,8 @@ def _encode_values(values: "array[Any]") -> bytes:
 
 
 def _back(kind: str, data: bytes, count: int) -> "array[Any]":
-    """Return the array of `count` values from their byte planes. A single stored value stands for all of
-    them. Raises Damaged.
+    """Return the array of `count` values from their byte planes. A single stored value stands for all. Raises
+    Damaged.
     """
     values = array(kind)
     wide = values.itemsize
@@ -328,7 +329,7 @@ def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
 
 
 def sound(data: bytes, run: str, count: int) -> str:
-    """Describe the damage to a piece, given its run and its number of rounds; "" if it is sound."""
+    """Return the damage to a piece of the given run with `count` rounds; "" if there is none."""
     try:
         known = unpack(data, 0.0)
         numbers = [number for number, _ in rounds(data)]

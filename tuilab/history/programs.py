@@ -1,4 +1,4 @@
-"""Watched programs in the store: one page per program, updated as the program runs."""
+"""Stores one page for each watched program. The page is updated as the program runs."""
 
 import sqlite3
 
@@ -11,7 +11,7 @@ from tuilab.model.sanitize import sanitize_line
 
 
 def keep(store: Store, program: str, page: Page) -> None:
-    """Save the page of a program, replacing an earlier one. Raises sqlite3.Error."""
+    """Save the page of a program, replacing an earlier page. Raises sqlite3.Error."""
     with store.connection:
         store.connection.execute(
             "INSERT INTO programs (program, at, command, page) VALUES (?, ?, ?, ?)"
@@ -21,7 +21,7 @@ def keep(store: Store, program: str, page: Page) -> None:
 
 
 def listed(store: Store, limit: int = 20) -> list[tuple[str, Page]]:
-    """List the latest watched programs with their ids, skipping unreadable pages."""
+    """Return the latest watched programs with their ids. Skips unreadable pages."""
     found = store.connection.execute(
         "SELECT program, page FROM programs ORDER BY at DESC, program LIMIT ?", (limit,)
     )
@@ -35,9 +35,9 @@ def listed(store: Store, limit: int = 20) -> list[tuple[str, Page]]:
 
 
 def find(store: Store, start: str) -> Page:
-    """Return the page of the program whose id starts with this text.
+    """Return the page of the program whose id starts with `start`.
 
-    Raises InputError unless exactly one matches.
+    Raises InputError unless exactly one id matches.
     """
     try:
         rows = store.connection.execute(

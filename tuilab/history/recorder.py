@@ -24,11 +24,11 @@ PATIENCE = 10.0
 
 @dataclass
 class _Run:
-    """A run being saved: pending events, and the next event's number.
+    """A run that is being saved: pending events, and the next event's number.
 
-    over: True if events are added to a run whose end is already in the store. empty: True if the run has no
-    round yet. A run that is stopped before its first round, for example because a slider moves, is not saved.
-    telling: True if the run has figures or facts.
+    over: True if events are added after the run's stored end. empty: True if the run has no round yet. A run
+    that is stopped before its first round, for example because a slider moves, is not saved. telling: True if
+    the run has figures or facts.
     """
 
     started: e.RunStarted | None
@@ -44,9 +44,9 @@ class _Run:
 class Recorder:
     """Writes each event as it arrives.
 
-    Events that cannot be written stay in memory for a retry. problem: a description of the store's
-    problem; empty if everything is written. reason: the cause in a few words. said: messages to the user
-    about the recorder's actions.
+    Events that cannot be written stay in memory for a retry. problem: a description of the store's problem;
+    empty if everything is written. reason: the cause in a few words. said: messages to the user about the
+    recorder's actions.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
@@ -88,7 +88,7 @@ class Recorder:
             self.flush()
 
     def _again(self, run: str) -> _Run | None:
-        """Return a stored run, so that events can be added to it; None if it is missing or unreadable."""
+        """Return a stored run that gets further events; None if the run is missing or unreadable."""
         try:
             number = self.store.next_number(run)
         except sqlite3.Error:
@@ -111,7 +111,6 @@ class Recorder:
 
     @property
     def pending(self) -> list[str]:
-        """Ids of the runs with pending events."""
         return [name for name, run in self._runs.items() if run.waiting]
 
     def has_all(self, run: str) -> bool:
@@ -119,7 +118,7 @@ class Recorder:
         return run not in self._runs
 
     def flush(self) -> bool:
-        """Write pending events; return False and set `problem` if the store cannot be written now."""
+        """Write pending events. Return False and set `problem` if the store cannot be written now."""
         begun = self._clock()
         if self.store.is_gone and self._runs and self.recreate():
             return True
@@ -163,7 +162,7 @@ class Recorder:
             self.store.end(name, run.ended)
 
     def recreate(self) -> bool:
-        """Continue after damage: with the same file if it is undamaged, or else with a new file.
+        """Continue after damage, with the same file if that file is undamaged, or else with a new file.
 
         A new file gets the readable events of the current runs.
         """
@@ -201,8 +200,10 @@ class Recorder:
             return []
 
     def _bound(self) -> None:
-        """Limit memory use: if a run has more pending bytes than `MOST_WAITING_BYTES`, keep only its start,
-        rounds and end.
+        """Limit the memory for pending events.
+
+        If a run has more pending bytes than `MOST_WAITING_BYTES`, drops all events except its start, rounds
+        and end.
         """
         for run in self._runs.values():
             if sum(map(len, run.waiting)) > MOST_WAITING_BYTES:
@@ -210,9 +211,11 @@ class Recorder:
                 run.waiting = deque(line for line in run.waiting if any(word in line[:40] for word in kept))
 
     def close(self, spool: str = "") -> str:
-        """Write pending events and close the store; return a message for the user, "" if everything is
-        written. Events that cannot be stored go to a temporary file for a later import. spool: the folder in
-        which workers have saved their runs.
+        """Write pending events and close the store. Return a message for the user, "" if everything is
+        written.
+
+        Events that cannot be stored go to a temporary file for a later import. spool: the folder in which
+        workers have saved their runs.
         """
         try:
             if self.flush() and self.store.file is not None:

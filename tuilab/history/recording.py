@@ -1,4 +1,4 @@
-"""A run as a file of events, one JSON line each, for export, import and replay."""
+"""Writes and reads a run as a file of events, one JSON line each, for export, import and replay."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ def write_lines(file: Path, lines: Iterable[bytes]) -> None:
 
 
 def read(file: Path) -> Iterator[e.Event]:
-    """Yield the events of a recording. Raises InputError, which names the file and the line."""
+    """Yield the events of a recording. Raises InputError with the file and the line."""
     number = 0
     with open_regular(file) as stream:
         try:

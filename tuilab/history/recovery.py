@@ -1,4 +1,4 @@
-"""Recovery of a history that is damaged, temporarily unreadable, or not writable."""
+"""Recovers a history that is damaged, temporarily unreadable, or not writable."""
 
 import contextlib
 import errno
@@ -23,17 +23,16 @@ from tuilab.paths import PRIVATE_FILE, private_folder
 LOCK = "recovery.lock"
 DAMAGED, OLDER, TAKEN = "-damaged-", "-older-", "-recovered-"
 MOST_ASIDE, LOOK_S = 3, 0.3
-"""Limits for checking renamed files when a history is opened: number of files, and seconds for all of them
-together.
-"""
+"""Limits for the check of renamed files when a history is opened: number of files, and seconds in total."""
 BLOCK = 2**20
 ROOM = 64 * 2**10
 """Minimum number of bytes that SQLite needs to open a history for writing."""
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
-    """Return True if the file is an undamaged history; None if it cannot be checked, or not within `seconds`.
-    alone: no other program uses the file.
+    """Return True if the file is an undamaged history; None if unknown after `seconds`.
+
+    alone: True if no other program uses the file.
     """
     until = time.monotonic() + seconds
     try:
@@ -50,7 +49,7 @@ def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> 
 def set_aside(file: Path, mark: str = DAMAGED) -> Path:
     """Rename a history and its log to an unused name. If this raises OSError, nothing has changed.
 
-    A symbolic link stays, and points to the new history once there is one.
+    A symbolic link stays, for the new history.
     """
     file = file.resolve()
     stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -83,7 +82,7 @@ def put_back(aside: Path, file: Path) -> None:
 
 
 def mark_recovered(aside: Path) -> Path:
-    """Rename a file from `set_aside` once its runs are in the history; return its path, old or new."""
+    """Rename a file from `set_aside` once its runs are in the history. Return the file's current path."""
     mark = next((mark for mark in (DAMAGED, OLDER) if mark in aside.name), None)
     if mark is None:
         return aside
@@ -139,8 +138,8 @@ def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
 
 
 def _locks_work(folder: Path) -> bool:
-    """Return whether the folder's file system supports POSIX locks, by locking a separate file; True if
-    unknown.
+    """Return True if the folder's file system supports POSIX locks, or if that is unknown. Locks a separate
+    file.
     """
     try:
         fd = os.open(folder / LOCK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
@@ -164,9 +163,9 @@ def copy_file(file: Path, to: Path) -> None:
 def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
     """Open a history on a full disk in order to shrink it.
 
-    While it is open, SQLite's companion data exists only in memory. So a copy of the history is kept
-    elsewhere until the end, and its path is reported. Raises sqlite3.Error, and OSError if there is no space
-    elsewhere either.
+    Meanwhile, SQLite's companion data exists only in memory. A copy of the history is therefore kept
+    elsewhere until the end; the copy's path is yielded. Raises sqlite3.Error, and OSError without space
+    elsewhere.
     """
     folder = Path(tempfile.mkdtemp(prefix="tuilab-history-"))
     kept, begun, done = folder / file.name, False, False
@@ -187,7 +186,7 @@ def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
 
 @contextlib.contextmanager
 def alone_in(file: Path) -> Iterator[None]:
-    """Hold the lock for renaming the history. On a file system without locks, do nothing."""
+    """Hold the lock for renaming the history. Without lock support in the file system, do nothing."""
     fd = None
     with contextlib.suppress(OSError):
         flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -201,9 +200,9 @@ def alone_in(file: Path) -> Iterator[None]:
 
 
 def reopen(store: Runs) -> bool:
-    """Reopen the file after an error; return True if the file is undamaged and stays in use.
+    """Reopen the file after an error. Return True if the file is undamaged and stays in use.
 
-    Raises OSError if the disk cannot read it now, and sqlite3.Error.
+    Raises OSError if the disk cannot read the file now, and sqlite3.Error.
     """
     assert store.file is not None
     if store.is_gone:
@@ -221,9 +220,9 @@ def reopen(store: Runs) -> bool:
 
 
 def renew(store: Runs) -> str:
-    """Start a new file, because the current one is gone or damaged; return a message.
+    """Start a new file in place of one that is gone or damaged. Return a message.
 
-    If that fails, raise sqlite3.Error or OSError, and leave the current file open.
+    Raises sqlite3.Error or OSError on failure; the current file then stays open.
     """
     file = store.file
     assert file is not None
@@ -249,9 +248,7 @@ def renew(store: Runs) -> str:
 
 @contextlib.contextmanager
 def _stay_connected(store: Runs, file: Path) -> Iterator[None]:
-    """Leave the store with an open connection after any failure; a closed connection would never work
-    again.
-    """
+    """Keep the store's connection open after a failure; a closed connection would never work again."""
     before = store.connection
     try:
         yield

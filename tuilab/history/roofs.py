@@ -1,4 +1,4 @@
-"""Measured roofline limits ("roofs") of each machine, saved with the history until the machine changes."""
+"""Stores the measured roofline limits ("roofs") of each machine until the machine changes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ LARGEST_FILE = 1_000_000
 
 
 def load_roofs() -> tuple[Roofs, ...]:
-    """Return the roofs of every known machine, skipping unreadable ones."""
+    """Return the roofs of every known machine. Skips unreadable files."""
     try:
         files = sorted(folder().glob("*.json"))
     except OSError:

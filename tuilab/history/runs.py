@@ -1,4 +1,6 @@
-"""The runs of a history, in SQLite with WAL mode, so that several programs can read and write at once."""
+"""Stores the runs of a history in SQLite with WAL mode, so that several programs can read and write at
+once.
+"""
 
 import contextlib
 import sqlite3
@@ -31,13 +33,13 @@ from tuilab.model.sanitize import sanitize, sanitize_block, sanitize_line
 from tuilab.model.scenario import Scenario
 
 BUSY_S = 0.05
-"""Maximum seconds that a call waits for another program to release its lock. It is short, because the screen
-waits meanwhile.
+"""Maximum seconds that a call waits for another program's lock. It is short because the screen waits
+meanwhile.
 """
 UNDO_DAYS = 7.0
 STAGED = 1.0
-"""Deletion time given to a run during its import: so old that a purge removes the remains of a
-killed import.
+"""Deletion time of a run during its import: old enough for a purge to remove the remains of a killed
+import.
 """
 _DAY_S = 86_400.0
 # A damaged file may contain anything in any column; text and infinity sort above any number.
@@ -49,11 +51,9 @@ _PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND ty
 _FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
 _SIZE = "CAST(size AS INTEGER)"
 PIECE_BYTES = 256 * 2**10
-"""Bytes of unpacked rounds that a run may have before they are packed."""
+"""Number of bytes of a run's unpacked rounds at which they are packed."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
-"""The file is rewritten without its free space if the free space is at least this many bytes and at least
-this share of the file.
-"""
+"""Minimum free space at which the file is rewritten without it: in bytes, and as a share of the file."""
 
 
 class PruneCandidates(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class Piece:
     """Returns the packed bytes. Raises packed.Damaged if they are damaged or gone, and sqlite3.Error."""
     unread: Callable[[str, Exception], e.Log]
     lines: tuple[tuple[int, e.Event], ...] = ()
-    """Other events between the piece's rounds, each with the number of rounds before the event."""
+    """Other events between the piece's rounds, each after the given number of rounds."""
 
     def unpack(self) -> Rounds | e.Log:
         """Return the piece's rounds as arrays; a log line if the data is damaged."""
@@ -88,7 +88,7 @@ class Piece:
         return found
 
     def numbered(self) -> list[tuple[int, e.Event]]:
-        """Return the piece's rounds with their event numbers; a log line if the data is damaged."""
+        """Return the piece's rounds with their event numbers; if damaged, a log line."""
         try:
             found = list(packed.rounds(self.data()))
             self._check(found[0][1].run, len(found))
@@ -97,7 +97,7 @@ class Piece:
         return list(found)
 
     def events(self) -> list[e.Event]:
-        """Return the piece's events in order, with a log line in place of damaged rounds."""
+        """Return the piece's events in order. A log line replaces damaged rounds."""
         out, at, found = list[e.Event](), 0, self.numbered()
         for before, event in self.lines:
             out += [each for _, each in found[at:before]]
@@ -121,7 +121,7 @@ class Runs:
         self.file = file
         self.messages = tuple(messages)
         self.unread: dict[str, str] = {}
-        """For each run in which damage was found while reading, the first damaged part."""
+        """The first damaged part of each run in which damage was found."""
         self._readable = False
         """True if the disk could read the file when damage was found."""
         self._loose: defaultdict[str, int] = defaultdict(int)
@@ -145,7 +145,6 @@ class Runs:
         return self.connection.is_gone
 
     def use(self, connection: Connection) -> None:
-        """Continue with another connection to the same file."""
         self.connection = connection
         self.unread, self._readable = {}, False
 
@@ -175,7 +174,7 @@ class Runs:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Run the body in a transaction: either all of it takes effect, or nothing does."""
+        """Run the body in a transaction, of which either everything takes effect or nothing."""
         c = self.connection
         c.execute("BEGIN IMMEDIATE")
         try:
@@ -286,7 +285,7 @@ class Runs:
         self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
 
     def result(self, run: str, of: str) -> bytes | None:
-        """Return the saved result of a run; None if there is none, or if it was saved with another `of`."""
+        """Return the saved result of a run; None without one that was saved with the same `of`."""
         query = "SELECT result FROM results WHERE run = ? AND of = ?"
         row = self.connection.execute(query, (run, of)).fetchone()
         try:
@@ -305,7 +304,7 @@ class Runs:
         self.connection.execute("UPDATE runs SET brief = ? WHERE run = ?", (line, run))
 
     def status(self, run: str) -> str | None:
-        """Return how a run ended; None while it runs, if its program was killed, or if it is unknown."""
+        """Return how a run ended; None without an end, as for a run whose program was killed."""
         row = self.connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
         return row[0] if row else None
 
@@ -322,15 +321,14 @@ class Runs:
         return [line_of(row, tags.get(row[0], ())) for row in rows]
 
     def last(self) -> RunLine | None:
-        """Return the run that was recorded last on this machine, even if the clock has been reset since then;
-        or else the last imported run.
+        """Return the run that this machine recorded last, even if the clock was reset since; or else the last
+        import.
         """
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
         row = self.connection.execute(query).fetchone()
         return line_of(row, self.tags([row[0]]).get(row[0], ())) if row else None
 
     def tags(self, runs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the sorted tags of each run that has any."""
         found: dict[str, tuple[str, ...]] = {}
         for start in range(0, len(runs), 500):
             some = runs[start : start + 500]
@@ -341,9 +339,10 @@ class Runs:
         return found
 
     def find(self, start: str, *, deleted: bool = False) -> RunLine:
-        """Return the run whose id is, or starts with, this text. Raises KeyError if none or several match.
+        """Return the run whose id is, or starts with, `start`. Raises KeyError unless exactly one run
+        matches.
 
-        deleted: whether to look among the deleted runs, instead of the others.
+        deleted: True to search the deleted runs, instead of the others.
         """
         if not start:
             raise KeyError(start)
@@ -357,7 +356,7 @@ class Runs:
         return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
 
     def line(self, run: str) -> RunLine | None:
-        """Return the line of the run with that id, even if the run is deleted; None if there is none."""
+        """Return the line of the run with that id, even of a deleted run."""
         row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE run = ?", (run,)).fetchone()
         return line_of(row, self.tags([run]).get(run, ())) if row else None
 
@@ -366,7 +365,7 @@ class Runs:
         return self.connection.execute(query, (run,)).fetchone() is not None
 
     def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
-        """Yield a run's encoded events in order with their numbers, skipping damaged ones."""
+        """Yield a run's encoded events in order with their numbers. Skips damaged events."""
         lines = ((number, _bytes(line)) for number, line in self.connection.execute(_EVENTS, (run,)))
         rounds = (
             (number, e.encode(event).rstrip())
@@ -398,7 +397,7 @@ class Runs:
         return row[0]
 
     def _must_be_readable(self) -> None:
-        """Raise sqlite3.Error if the disk cannot read the file now, because such an error is not damage."""
+        """Raise sqlite3.Error if the disk cannot read the file now: such an error is not damage."""
         if self.file is None or self._readable:
             return
         if why := why_unread(self.file):
@@ -413,8 +412,8 @@ class Runs:
     def parts(self, run: str) -> Iterator[e.Event | Piece]:
         """Yield a run's events in order.
 
-        Consecutive packed rounds come as one piece, with the events between them. Unreadable data becomes a
-        log line.
+        Yields consecutive packed rounds, with the events between them, as one piece. A log line replaces
+        unreadable data.
         """
         lines = self._lines(run)
         waiting = next(lines, None)
@@ -434,7 +433,7 @@ class Runs:
         yield from map(itemgetter(1), lines)
 
     def events(self, run: str) -> Iterator[e.Event]:
-        """Yield a run's events in order; unreadable data becomes a log line."""
+        """Yield a run's events in order. A log line replaces unreadable data."""
         rounds = (numbered for piece in self._pieces(run) for numbered in piece.numbered())
         yield from map(itemgetter(1), merge(self._lines(run), rounds, key=itemgetter(0)))
 
@@ -449,9 +448,7 @@ class Runs:
                 yield number, event if isinstance(event, e.Round) else sanitize(event)
 
     def state(self, run: str, going: Callable[[], None] = lambda: None) -> RunState:
-        """Fold a run's events into a RunState. going: called periodically; raising an exception in it aborts
-        the folding.
-        """
+        """Fold a run's events into a RunState. going: called periodically; may raise an exception to stop."""
         state = RunState()
         for count, part in enumerate(self.parts(run)):
             if count % 256 == 0 or isinstance(part, Piece):
@@ -469,7 +466,7 @@ class Runs:
         return state
 
     def find_start(self, run: str) -> tuple[str, Scenario] | None:
-        """Return the start time and the scenario of a run; None if unknown."""
+        """Return the start time and the scenario of a run, if known."""
         row = self.connection.execute("SELECT at, scenario FROM runs WHERE run = ?", (run,)).fetchone()
         return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
 
@@ -495,22 +492,24 @@ class Runs:
         self.connection.execute("UPDATE runs SET note = ? WHERE run = ?", (sanitize_block(text, 10_000), run))
 
     def pin(self, run: str, as_: str) -> None:
-        """Pin a run as "ghost" or "baseline"; "" unpins it. A prune never deletes pinned runs."""
+        """Pin a run as "ghost" or "baseline"; "" unpins the run. A prune never deletes pinned runs."""
         self.connection.execute("UPDATE runs SET pinned = ? WHERE run = ?", (as_, run))
 
     def delete(self, run: str) -> None:
-        """Hide a run. `undelete` can restore it until it is purged."""
+        """Hide a run. `undelete` can restore the run until it is purged."""
         self.soft_delete([run], asked=True)
 
     def undelete(self, run: str) -> bool:
-        """Restore a deleted run; return False if there is no deleted run with that id."""
+        """Restore a deleted run. Return False if no deleted run has that id."""
         query = "UPDATE runs SET deleted_at = NULL WHERE run = ? AND deleted_at IS NOT NULL"
         return self.connection.execute(query, (run,)).rowcount > 0
 
     def prune_candidates(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Return the runs older than `days`, and then the oldest remaining runs until at most `size` bytes
-        are left. Pinned and running runs are kept, but count toward these bytes. Raises ValueError if `days`
-        or `size` is negative or not a number.
+        """Return the runs to delete: those older than `days`, and then the oldest until at most `size` bytes
+        are left.
+
+        Pinned and running runs are kept, but their bytes count. Raises ValueError if `days` or `size` is
+        negative or not a number.
         """
         if not (days is None or 0 <= days < inf) or not (size is None or size >= 0):
             raise ValueError(f"{days} days, {size} bytes")
@@ -533,9 +532,9 @@ class Runs:
         return PruneCandidates(tuple(found), sum(found.values()))
 
     def soft_delete(self, runs: Iterable[str], *, asked: bool = False) -> list[str]:
-        """Mark these runs as deleted, which can be undone; return the runs that were marked.
+        """Mark these runs as deleted, which can be undone. Return the runs that were marked.
 
-        asked: the user named these runs, so pinned and unfinished runs are marked too.
+        asked: True if the user named these runs; then pinned and unfinished runs are marked too.
         """
         which = "deleted_at IS NULL" if asked else _FREE
         named = dict.fromkeys(runs)
@@ -552,7 +551,7 @@ class Runs:
         return [run for run in named if run in there]
 
     def undo_delete(self) -> list[str]:
-        """Undo the last deletion; return its runs, or none if there is no deletion left."""
+        """Undo the last deletion. Return the restored runs."""
         last = f"deleted_at = (SELECT MAX(deleted_at) FROM runs) AND deleted_at > {STAGED}"
         with self.at_once():
             runs = [run for (run,) in self.connection.execute(f"SELECT run FROM runs WHERE {last}")]
@@ -560,10 +559,7 @@ class Runs:
         return runs
 
     def prune(self, days: float | None = None, size: int | None = None) -> list[str]:
-        """Delete the runs from `prune_candidates` and return them.
-
-        Like any deleted run, they can be restored until `purge`.
-        """
+        """Delete the runs from `prune_candidates`, and return them. They can be restored until `purge`."""
         return self.soft_delete(self.prune_candidates(days, size).runs)
 
     def purge(
@@ -573,11 +569,11 @@ class Runs:
         *,
         ended: bool = False,
     ) -> int:
-        """Remove runs that were deleted more than `days` ago; return their number.
+        """Remove runs that were deleted more than `days` ago. Return their number.
 
-        Works run by run, so that other programs can write in between. going: called with the number of
-        removed runs and the total; the purge stops if it returns False. ended: remove only finished runs,
-        because unfinished ones may continue.
+        Removes one run at a time, so that other programs can write in between. going: called with the number
+        of removed runs and the total; the purge stops if `going` returns False. ended: remove only finished
+        runs, because unfinished ones may continue.
         """
         limit = time.time() - days * _DAY_S
         query = "SELECT run FROM runs WHERE deleted_at < ?" + " AND status IS NOT NULL" * ended
@@ -589,7 +585,7 @@ class Runs:
         return len(runs)
 
     def compact(self) -> None:
-        """Return free space to the disk if there is much of it. Other programs wait until this ends."""
+        """Return free space to the disk if there is much of it. Other programs wait meanwhile."""
         c = self.connection
         ((pages,), (free,), (size,)) = (
             c.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count", "page_size")
@@ -624,7 +620,7 @@ INSERT INTO programs (program, at, command, page) VALUES (?, ?, ?, ?)
 ON CONFLICT (program) DO UPDATE SET page = excluded.page
 WHERE json_extract(CAST(excluded.page AS TEXT), '$.lasted_s') > json_extract(CAST(page AS TEXT), '$.lasted_s')
 """
-"""Copies the page of a watched program. If a page exists in both histories, the later version is kept."""
+"""Copies the page of a watched program. If both histories have a page, the later version is kept."""
 
 
 def count_rounds(lines: Iterable[bytes]) -> int:

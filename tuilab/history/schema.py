@@ -109,7 +109,7 @@ _FOUND = (
 
 
 class OtherVersion(Exception):
-    """Raised if the store belongs to another version of tuilab, so that this one would misread it."""
+    """The store belongs to another version of tuilab, and this version would misread it."""
 
     def __init__(self, file: Path, found: int) -> None:
         self.older = found < VERSION
@@ -118,8 +118,8 @@ class OtherVersion(Exception):
 
 
 def prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Create the schema of a new store. Uses one transaction, so a program that is killed leaves either a
-    complete schema or none.
+    """Create the schema of a new store, in one transaction: a killed program leaves either all of it or
+    nothing.
 
     Raises OtherVersion for another schema, and sqlite3.Error if the schema cannot be read or written.
     """

@@ -15,12 +15,12 @@ PLACES = {
     "run": ("run",),
     "tag": ("tags",),
 }
-"""Names that restrict a word to certain fields: `machine:gpu-07` searches only the host."""
+"""Fields that are searched by a word with this prefix: `machine:gpu-07` searches only the host."""
 STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
-"""Names that search a property of a run instead of its text: `status:failed`."""
+"""Prefixes of a word that search a property of a run instead of its text: `status:failed`."""
 SHORTEST = 3
-"""Minimum number of characters in a word for the substring index. A search for a shorter word scans every
-run.
+"""Minimum number of characters of a word for the substring index. For a shorter word, every run is
+scanned.
 """
 LONGEST = 10_000
 NO_TITLES: Mapping[str, str] = MappingProxyType({})
@@ -33,8 +33,7 @@ def condition(
 
     A word matches a run's text fields or tags; `#word` and `tag:word` match a tag; `machine:word` and the
     other `PLACES` match the given fields, or every run while nothing follows the colon. indexed: use the
-    index (`history.schema`). titles: preset titles by preset name; the title of a run's preset is searched as
-    well.
+    index (`history.schema`). titles: preset titles by preset name, which are searched too.
     """
     parts, values, terms = [], [], []
     for word in dict.fromkeys(sanitize_line(search, LONGEST).split()):
@@ -80,9 +79,7 @@ def _place(word: str) -> tuple[Sequence[str], str]:
 
 
 def _all(parts: Sequence[str]) -> str:
-    """Join conditions in a balanced tree, because a chain of thousands would exceed SQLite's
-    maximum depth.
-    """
+    """Join conditions in a balanced tree: a chain of thousands would exceed SQLite's maximum depth."""
     if len(parts) == 1:
         return parts[0]
     half = len(parts) // 2

@@ -1,4 +1,4 @@
-"""Runs that a worker finished, or is still measuring, after its lab exited."""
+"""Collects runs that a worker finished, or is still measuring, after its lab exited."""
 
 import contextlib
 import fcntl
@@ -24,17 +24,18 @@ from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, file_of, folder
 
 LOCK = "lock"
 ELSEWHERE_S = 6 * 3600.0
-"""A run of another host that shares this folder counts as running for this many seconds after its last event.
+"""Seconds after its last event for which another host's run counts as running, if the host shares this
+folder.
 """
 BEGUN_S = 600.0
-"""Seconds after which an empty file is considered abandoned: its writer would have written the first line."""
+"""Seconds after which an empty file counts as abandoned: a live writer has written the first line by then."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """The result of collecting spooled runs. finished: runs that were added to the history.
 
-    going_on: run → id of the process that continues it. elsewhere: run → host that continues it. problems:
-    files that were set aside, or left for later.
+    going_on: run → id of the process that continues the run. elsewhere: run → host that continues the run.
+    problems: files that were set aside, or left for later.
     """
 
     finished: tuple[str, ...] = ()
@@ -52,7 +53,7 @@ def _elsewhere(data: Path) -> Iterator[Path]:
 
 
 def file_in(place: str, run: str) -> str:
-    """Return the file to which a run's events were spooled; "" if the folder contains none."""
+    """Return the file in the folder `place` to which a run's events were spooled; "" if there is none."""
     files = (file_of(place, run, ending) for ending in (GOING_ON, KEPT))
     return next((str(file) for file in files if file.exists()), "")
 
@@ -71,9 +72,9 @@ def outcome(store: Store, line: RunLine) -> str:
 
 
 def forget(spool: Path, run: str, store: Store) -> None:
-    """Delete the file that a worker wrote for a run, once the history has all of it.
+    """Delete the file that a worker wrote for a run, once the history has the whole run.
 
-    If the file has more rounds than the history, they are imported first; if that fails, the file stays.
+    If the file has more rounds than the history, they are imported first. The file stays if that fails.
     """
     file = file_of(spool, run)
     with contextlib.suppress(OSError, sqlite3.Error, InputError):
@@ -105,8 +106,8 @@ def collect_all(store: Store, data: Path) -> Found:
 def collect(store: Store, spool: Path) -> Found:
     """Import finished runs, list running ones, and set unreadable files aside.
 
-    The rounds of a run whose worker died are imported; a run that still has a lab is left alone. Raises
-    OSError, and sqlite3.Error if the store rejects a run; that run's file stays.
+    Imports the rounds of a run whose worker died. Skips a run that still has a lab. Raises OSError, and
+    sqlite3.Error if the store rejects a run, whose file then stays.
     """
     finished: list[str] = []
     going_on: dict[str, int] = {}
@@ -152,7 +153,7 @@ def _take_in(store: Store, file: Path, finished: list[str], problems: list[str])
 
 
 def _clear_away(begun: Path) -> None:
-    """Delete an empty file whose writer must have ended, judged by the file's age."""
+    """Delete an empty file that is too old to have a live writer."""
     with contextlib.suppress(OSError):
         if time.time() - begun.stat().st_mtime > BEGUN_S:
             begun.unlink()
@@ -175,10 +176,7 @@ def _alone_in(spool: Path) -> Iterator[bool]:
 
 
 def _hello(file: Path) -> e.Hello | None:
-    """Return the Hello at the start of the file; None if there is none.
-
-    Raises OSError if the file is unreadable now.
-    """
+    """Return the Hello at the start of the file, if any. Raises OSError if the file is unreadable now."""
     try:
         with file.open("rb") as stream:
             hello = e.decode(stream.readline(10_000))
@@ -251,6 +249,6 @@ def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Fou
 
 
 def stop(pid: int, number: int = signal.SIGTERM) -> None:
-    """Stop a worker that continues without a lab; its finished rounds stay in its file."""
+    """Stop a worker that continues without a lab. Its finished rounds stay in its file."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)

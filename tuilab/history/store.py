@@ -1,6 +1,4 @@
-"""Opens the place where runs are stored: the history in the data folder, or another place if that is
-unusable.
-"""
+"""Opens the store of the runs: the history in the data folder, or a replacement if that is unusable."""
 
 import contextlib
 import errno
@@ -31,13 +29,12 @@ class Store(Runs):
         super().__init__(connection, file)
         self.messages = tuple(messages)
         self.unwritable: Path | None = None
-        """Path of a history that cannot be written now. This store reads from it, or stores new runs in its
-        place.
-        """
+        """Path of a history that cannot be written now. This store reads that history or replaces it."""
         self.displaced = ""
         """Why runs are not in the requested history; "" if they are."""
         self.home: Path | None = None
-        """The data folder that this store in memory replaces; workers may still be able to use that folder.
+        """The data folder that this store in memory replaces. Workers may still be able to use that
+        folder.
         """
 
     @classmethod
@@ -45,9 +42,9 @@ class Store(Runs):
         """Open or create the history in `folder`, by default the user's data folder.
 
         If the data folder is unusable, runs go to a temporary folder; if a given folder is unusable, they
-        stay in memory. `messages` has the reason. A damaged file, or a file from before the first release, is
-        renamed and a new file is started; nothing is deleted. to_read: also open a history that cannot be
-        written. If this process already has the history open, this only adds a connection.
+        stay in memory. `messages` has the reason. A file that is damaged or older than the first release is
+        renamed, and a new file is started. to_read: also open a history that cannot be written. If this
+        process already has the history open, this only adds a connection.
         """
         if folder is not None:
             opened = _at(folder)
@@ -84,7 +81,7 @@ class Store(Runs):
         return store
 
     def again(self) -> "Store":
-        """Return a store with a second connection, for another thread; a store in memory returns itself.
+        """Return a store with a second connection, for another thread. A store in memory returns itself.
 
         If the history cannot be written, the connection is read-only.
         """
@@ -98,17 +95,15 @@ class Store(Runs):
         return self.file is not None or self.unwritable is not None
 
     def draft(self) -> "Store":
-        """Return this store, or a copy in memory if it is read-only, so that computed results can be
-        saved.
-        """
+        """Return this store, or a writable copy in memory if it is read-only."""
         if self.unwritable is None or self.file != self.unwritable:
             return self
         return Store(connect_to_read(self.file, in_memory=True), None)
 
 
 def _only_read(file: Path) -> Store | None:
-    """Open a history that can only be read, together with the runs that were saved elsewhere meanwhile; None
-    on failure.
+    """Open a history that can only be read, with the runs that were saved elsewhere meanwhile; None on
+    failure.
     """
     instead = fallback_folder()
     try:
@@ -128,8 +123,7 @@ def _only_read(file: Path) -> Store | None:
 def connect_to_read(file: Path, in_memory: bool = False) -> Connection:
     """Return a connection that reads all data of a history that cannot be written.
 
-    in_memory: connect to a copy that may be changed. Raises sqlite3.Error, OSError and OtherVersion if the
-    history cannot be read in this way.
+    in_memory: connect to a copy that may be changed. Raises sqlite3.Error, OSError and OtherVersion.
     """
     wal = file.with_name(file.name + "-wal")
     if wal.exists() and wal.stat().st_size:
@@ -151,7 +145,7 @@ def connect_to_read(file: Path, in_memory: bool = False) -> Connection:
 
 
 def _in_memory(file: Path) -> Connection:
-    """Copy a history with its log into memory, because reading the log needs a lock or a new file."""
+    """Copy a history with its log into memory: to read the log in place takes a lock or a new file."""
     try:
         with contextlib.closing(connect(file, "rw", alone=True)) as there:
             return _copied(there)
@@ -214,7 +208,7 @@ def _short(words: str, folder: Path) -> str:
 
 
 def _usable(folder: Path, file: Path) -> None:
-    """Raise OSError if the file cannot be written or created. Does not open it."""
+    """Raise OSError if the file cannot be written or created. Does not open the file."""
     place, need = (file, os.W_OK) if file.exists() else (folder, os.W_OK | os.X_OK)
     if os.access(place, need):
         return
@@ -224,9 +218,9 @@ def _usable(folder: Path, file: Path) -> None:
 
 
 def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error) -> Store | str:
-    """Reopen the same file if it is undamaged, or else start a new one.
+    """Reopen the same file if it is undamaged, or else start a new one. On failure, return the reason.
 
-    A file that is unreadable at the moment stays, and the reason is returned.
+    A file that is unreadable at the moment stays.
     """
     if why := why_unread(file):
         return f"{file} is currently unreadable ({why}); it is left unchanged"
@@ -242,7 +236,7 @@ def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error)
 
 
 def _start_new(file: Path, found: held.Identity | None, what: str, mark: str) -> Store | str:
-    """Rename the history with that mark and start a new one; return the reason if that fails.
+    """Rename the history with that mark and start a new one. Return the reason on failure.
 
     found: identity of the file to rename. If the path has another file by now, another program has already
     renamed the old one.
@@ -263,7 +257,9 @@ def _start_new(file: Path, found: held.Identity | None, what: str, mark: str) ->
 
 
 def other_folders(data: Path) -> list[Path]:
-    """List the folders that hold runs and spooled runs while the history of that data folder is unusable."""
+    """Return the folders that hold runs and spooled runs while the history of that data folder is
+    unusable.
+    """
     instead = fallback_folder() if data == data_folder() else None
     return [data / BESIDE, *([instead] if instead is not None else [])]
 
@@ -278,7 +274,7 @@ def _take_back(store: Store) -> None:
 
 
 def _take_from(folder: Path, store: Store, gone: bool = False) -> None:
-    """Copy the runs of another history into a store. gone: delete them from the other history afterwards."""
+    """Copy the runs of another history into a store. gone: True to delete the runs from the other history."""
     other = Store.at(folder / FILE)
     try:
         for line in other.runs(limit=1_000_000):
