@@ -23,13 +23,13 @@ from tuilab.model.quantity import plural, size
 Judge = Callable[[Findings], Cause | None]
 
 NO_GPU: list[tuple[str, Judge]] = []
-"""Pairs of a layer and a function that recognizes a cause, for machines on which TensorFlow lists no GPU."""
+"""Layers and judges, which recognize a cause, for machines on which TensorFlow lists no GPU."""
 
 GPU_LISTED: list[tuple[str, Judge]] = []
-"""Pairs of a layer and a function that recognizes a cause, for machines on which TensorFlow lists a GPU."""
+"""Layers and judges, which recognize a cause, for machines on which TensorFlow lists a GPU."""
 
 LAST = ("silent", "unknown", "well")
-"""Layers that are reported only if nothing else was found."""
+"""Layers that are reported only if no other layer is."""
 
 
 def without_gpu(layer: str) -> Callable[[Judge], Judge]:
@@ -161,8 +161,8 @@ def hidden_by_environment(f: Findings) -> Cause | None:
 # ---- the driver --------------------------------------------------------------------------------------------
 
 OLDEST_CUDA = 12_000
-"""Oldest CUDA version that a driver must support. CUDA 12 programs run on any driver that supports CUDA 12.0
-(minor version compatibility), which is any version since 525.60.
+"""Minimum CUDA version that a driver must support. CUDA 12 programs run on any driver since 525.60, which
+supports CUDA 12.0 (minor version compatibility).
 """
 
 ELSEWHERE = fixes.other_machine("a machine with an NVIDIA GPU")
@@ -553,14 +553,14 @@ def nvml_missing(f: Findings) -> Cause | None:
 
 
 def _mislaid(library: Library) -> bool:
-    """Return True if the library is installed as a wheel, but in a folder that TensorFlow does not search."""
+    """Return True if the library's wheel is installed, but in a folder that TensorFlow does not search."""
     return bool(library.elsewhere) and library.absent
 
 
 def _missing(f: Findings) -> dict[str, str]:
     """Map each required library that does not load to the loader's reason.
 
-    If TensorFlow tried to open the libraries, its messages decide; otherwise the doctor's own test decides.
+    Uses TensorFlow's messages if TensorFlow tried to open the libraries, or else the doctor's own test.
     """
     device = {
         library.wanted.soname: library for library in f.libraries.found if library.wanted.need == "device"
@@ -698,8 +698,8 @@ def _capability(text: str) -> tuple[int, int] | None:
 
 
 def _built(f: Findings, kind: str) -> list[tuple[int, int]]:
-    """Return the compute capabilities for which the build has machine code (kind `sm`) or PTX (kind
-    `compute`): `sm_89` → (8, 9).
+    """Return the compute capabilities for which the build has machine code (kind `sm`) or PTX (`compute`):
+    `sm_89` → (8, 9).
     """
     names = f.tensorflow.built.architectures if f.tensorflow.built else ()
     numbers = [name.removeprefix(f"{kind}_") for name in names if name.startswith(f"{kind}_")]

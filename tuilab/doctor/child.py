@@ -23,9 +23,7 @@ def tell(**known: Any) -> None:
 
 
 def mapped(name: str) -> str:
-    """Return the path of the file from which a library was loaded, with links resolved; "" if it is not
-    loaded.
-    """
+    """Return the path of the file from which a library was loaded, with links resolved; "" if not loaded."""
     with open("/proc/self/maps", errors="replace") as maps:
         for line in maps:
             path = line.rstrip("\n").partition("/")[2]
@@ -41,7 +39,6 @@ class Driver:
         self._library = library
 
     def call(self, name: str, *arguments: Any) -> int | None:
-        """Return the call's CUresult."""
         try:
             return int(getattr(self._library, name)(*arguments))
         except AttributeError:
@@ -55,12 +52,12 @@ class Driver:
         return pointer.value.decode(errors="replace")
 
     def number(self, name: str, *arguments: Any) -> int | None:
-        """Return the int that a call writes to its first argument; None if it fails."""
+        """Return the int that a call writes to its first argument; None if the call fails."""
         value = ctypes.c_int()
         return value.value if self.call(name, ctypes.byref(value), *arguments) == 0 else None
 
     def device(self, ordinal: int) -> dict[str, Any]:
-        """Return name, compute capability and memory bytes of one device."""
+        """Return the name, compute capability and memory (in bytes) of one device."""
         device = self.number("cuDeviceGet", ordinal)
         if device is None:
             return {}
@@ -98,7 +95,7 @@ def libcuda() -> None:
 
 
 def libraries(wanted: str) -> None:
-    """Open each library of `[[soname, [path, …]], …]` (JSON): by its first existing path, or else by its
+    """Open each library of `[[soname, [path, …]], …]` (JSON) by its first existing path, or else by its
     name.
     """
     for soname, paths in json.loads(wanted):
@@ -114,7 +111,7 @@ def libraries(wanted: str) -> None:
 
 
 def nodes(*paths: str) -> None:
-    """Open each device file as the driver's library does, and report the error's name if that fails."""
+    """Open each device file as the driver's library does, and report the name of any error."""
     for path in paths:
         tell(at=path)
         try:

@@ -16,7 +16,7 @@ from tuilab import guest
 from tuilab.version import HOME
 
 REAP_S = 0.5
-"""Seconds to wait for a killed child to end. A child in an uninterruptible kernel call may never end."""
+"""Seconds to wait for a killed child to end. In an uninterruptible kernel call, it may never end."""
 
 _alive: set[subprocess.Popen[bytes]] = set()
 _lock = threading.Lock()
@@ -24,7 +24,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Ran:
-    """The exit code and output of a child. code: None if the child was killed on timeout."""
+    """A child's exit code and output. code: None if the child was killed on timeout."""
 
     code: int | None
     out: bytes
@@ -50,8 +50,7 @@ def run(
     until: float,
     more: Callable[[Ran], float] = _no_more,
 ) -> Ran:
-    """Run `argv` until it ends or until the time `until` (monotonic clock), then kill its whole process
-    group.
+    """Run `argv` at most until the time `until` (monotonic clock), then kill its whole process group.
 
     more: returns extra seconds to allow, given the output so far. Raises OSError if the command cannot be
     started.
@@ -119,7 +118,7 @@ def run_own_module(environ: Mapping[str, str], until: float, *arguments: str) ->
 
 
 def merge_lines(out: bytes) -> dict[str, Any]:
-    """Merge a child's JSON lines into one object; later lines win. Drops a line that a kill cut off."""
+    """Merge a child's JSON lines into one object; later lines win. Drops an incomplete last line."""
     facts: dict[str, Any] = {}
     for line in out.splitlines():
         try:

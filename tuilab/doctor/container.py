@@ -1,5 +1,5 @@
-"""Detects whether this process runs in a container, and in which kind, because each kind gets its GPUs in a
-different way.
+"""Detects the kind of container in which this process runs, because each kind gets its GPUs in a different
+way.
 """
 
 import re
@@ -14,7 +14,7 @@ _CGROUP = re.compile(r"docker|kubepods|containerd|libpod|lxc")
 @dataclass(frozen=True)
 class Container:
     """A container. kind: docker, podman, kubernetes, apptainer, lxc …; empty outside a container. evidence:
-    how the kind was recognized.
+    the trace that reveals the kind.
     """
 
     kind: str = ""

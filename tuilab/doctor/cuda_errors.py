@@ -36,5 +36,5 @@ CODES = {name: code for code, name in NAMES.items()}
 
 
 def name(code: int) -> str:
-    """Return the name of an error: `100` → `CUDA_ERROR_NO_DEVICE`; unknown codes as `CUDA error 4711`."""
+    """Return the name of an error: `100` → `CUDA_ERROR_NO_DEVICE`; for unknown codes, `CUDA error 4711`."""
     return NAMES.get(code, f"CUDA error {code}")

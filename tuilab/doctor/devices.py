@@ -1,6 +1,4 @@
-"""Reads the GPUs' facts and state from NVML in a child process, or else from nvidia-smi if it is
-installed.
-"""
+"""Reads the GPUs' facts and state from NVML in a child process, or else from nvidia-smi."""
 
 import csv
 import io
@@ -25,13 +23,13 @@ FIELDS = (
     *("pcie.link.width.current", "pcie.link.width.max"),
     *("compute_mode", "mig.mode.current", "ecc.errors.uncorrected.volatile.total"),
 )
-"""Fields of `nvidia-smi --query-gpu`. The values are in MiB, MHz, W and °C, without the name of the unit."""
+"""Fields of `nvidia-smi --query-gpu`. Values are in MiB, MHz, W and °C, and printed without units."""
 
 
 @dataclass(frozen=True)
 class Devices:
     """The GPUs as the driver reports them. source: NVML or nvidia-smi. error: why no GPU is reported. hung:
-    the call that did not return, if any.
+    the call that did not return.
     """
 
     found: tuple[GpuDevice, ...] = ()
@@ -41,7 +39,7 @@ class Devices:
 
 
 def look(place: Place, until: float) -> Devices:
-    """Query NVML; if nvidia-ml-py or the library is missing, run nvidia-smi."""
+    """Query NVML; without nvidia-ml-py or the library, run nvidia-smi."""
     ran = children.run_own_module(place.environ, until, "nvml")
     facts = children.merge_lines(ran.out)
     if ran.code is None:
@@ -79,7 +77,7 @@ def _smi(place: Place, until: float, error: str) -> Devices:
 
 
 def read_smi(gpus: str, apps: str) -> tuple[GpuDevice, ...]:
-    """Parse nvidia-smi's two tables. A missing figure (`[N/A]`) is None."""
+    """Parse nvidia-smi's two tables. A missing figure (`[N/A]`) becomes None."""
     users: dict[str, list[GpuProcess]] = {}
     for row in _rows(apps, 4):
         if row[1].isdigit():
@@ -165,7 +163,6 @@ def probe(found: Devices) -> Probe:
 
 
 def describe(device: GpuDevice) -> str:
-    """Return name, compute capability, memory, driver, clocks, link and other processes, if known."""
     facts, now = device.facts, device.now
     parts = [
         f"GPU {facts.index}: {facts.name}",

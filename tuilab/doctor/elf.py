@@ -7,14 +7,13 @@ from typing import BinaryIO
 
 PT_LOAD, PT_DYNAMIC = 1, 2
 LIMIT = 1 << 20
-"""Maximum number of bytes to read from a table, in case the file is damaged."""
+"""Maximum number of bytes to read from a table of a file that may be damaged."""
 
 DT_NULL, DT_STRTAB, DT_RPATH, DT_RUNPATH = 0, 5, 15, 29
 
 
 def search_path(library: Path) -> tuple[Path, ...]:
-    """Return the library's DT_RUNPATH (else DT_RPATH) with `$ORIGIN` resolved, without duplicates, in
-    order.
+    """Return the library's DT_RUNPATH, or else its DT_RPATH, with `$ORIGIN` resolved, without duplicates.
 
     Empty if the file is missing or not a 64-bit little-endian ELF.
     """

@@ -19,7 +19,7 @@ CONTAINER_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
 @dataclass(frozen=True)
 class Environment:
-    """The relevant variables, with their values cleaned and cut to 500 characters."""
+    """The relevant variables, with clean values of at most 500 characters."""
 
     variables: dict[str, str] = field(default_factory=dict)
 
@@ -29,7 +29,6 @@ class Environment:
 
     @property
     def hides_all(self) -> bool:
-        """True if CUDA_VISIBLE_DEVICES hides all devices: the list ends at its first invalid entry."""
         return self.visible is not None and hides_all(self.visible)
 
     @property
@@ -39,7 +38,7 @@ class Environment:
 
     @property
     def job_without_gpu(self) -> bool:
-        """True for a Slurm job without a GPU (see OUTPUT ENVIRONMENT VARIABLES in srun(1))."""
+        """True for a Slurm job without a GPU (OUTPUT ENVIRONMENT VARIABLES in srun(1))."""
         return "SLURM_JOB_ID" in self.variables and not (
             self.variables.get("SLURM_JOB_GPUS") or self.variables.get("SLURM_STEP_GPUS")
         )

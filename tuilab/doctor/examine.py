@@ -88,15 +88,16 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("toolchain", "XLA toolchain", lambda found: found),
     ("devices", "devices", devices.probe),
 )
-"""The findings to show, each as (field of `Findings`, name of the probe, function that describes the
-finding). The report lists the probes of TensorFlow and of the sandbox after these.
+"""The findings to show: field of `Findings`, name of the probe, and function that describes the finding.
+
+The report lists the probes of TensorFlow and of the sandbox after these.
 """
 
 
 def examine(
     place: Place | None = None, limit_s: float = LIMIT_S, wait: Wait = lambda seconds: None
 ) -> DoctorReport:
-    """Run all probes within `limit_s` seconds and return the causes found. Never imports TensorFlow in this
+    """Run all probes within `limit_s` seconds and return the causes. Never imports TensorFlow in this
     process.
 
     wait: called with the number of extra seconds if the driver is compiling kernels for the GPU.
@@ -122,15 +123,15 @@ def examine(
 
 
 LONGER = "longer"
-"""Key that a task sends instead of a finding's name to request more time; the value is the extra seconds."""
+"""Key that a task sends, instead of a finding's name, to request this many extra seconds."""
 
 
 class Unanswered(str):
-    """The reason why a probe has no finding, stored in place of the finding."""
+    """Why a probe has no finding."""
 
 
 def gather(place: Place, deadline: float, until: float, wait: Wait = lambda seconds: None) -> dict[str, Any]:
-    """Run every task in its own thread; return each finding, or an `Unanswered` for a task that missed the
+    """Run every task in its own thread. Return each finding, or an `Unanswered` for a task that missed the
     deadline.
 
     The threads are daemons, so a thread that hangs in the kernel does not delay the exit.

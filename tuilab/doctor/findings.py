@@ -19,7 +19,7 @@ from tuilab.model.doctor import ListedGpu
 
 @dataclass(frozen=True)
 class Findings:
-    """One finding per probe. If a probe has no result, its finding is empty and its name is in `silent`."""
+    """One finding per probe. A probe without a result has an empty finding, and its name is in `silent`."""
 
     python: str = "python"
     packages: Packages = field(default_factory=Packages)
@@ -42,8 +42,7 @@ class Findings:
 
     @property
     def init(self) -> int | None:
-        """The result of cuInit, from the doctor's own call, or else from TensorFlow's message; None if
-        neither is known.
+        """The result of cuInit, from the doctor's own call, or else from TensorFlow's message.
 
         TensorFlow reports 303 if the library cannot be opened.
         """
@@ -58,7 +57,7 @@ class Findings:
 
     @property
     def libcuda_missing(self) -> bool:
-        """True if the loader finds no libcuda, according to the doctor's own test or TensorFlow's."""
+        """True if the loader finds no libcuda, according to the doctor's own test or to TensorFlow."""
         if self.libcuda.is_loaded or self.libcuda.hung or self.libcuda.crashed:
             return False
         return bool(self.libcuda.error) or self.init == cuda_errors.SHARED_OBJECT_INIT_FAILED
@@ -70,5 +69,5 @@ class Findings:
 
     @property
     def kernel_absent(self) -> bool:
-        """True if the kernel has no NVIDIA driver and there is no NVIDIA device file either."""
+        """True if the kernel has no NVIDIA driver and there is no NVIDIA device file."""
         return not self.kernel.loaded and not self.kernel.nodes

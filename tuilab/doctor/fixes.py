@@ -5,7 +5,7 @@ import shlex
 from tuilab.doctor.findings import Findings
 
 SERIES = "2.21"
-"""The TensorFlow series that this release supports; named in commands if no TensorFlow is installed."""
+"""The TensorFlow series of this release, for commands that install TensorFlow."""
 
 
 def pip(f: Findings, action: str) -> str:
@@ -31,7 +31,7 @@ def install_cuda(f: Findings) -> str:
 
 
 def reinstall(f: Findings) -> str:
-    """Return the command that reinstalls TensorFlow, or the plug-in if a plug-in provides the GPU."""
+    """Return the command that reinstalls TensorFlow, or the plug-in that provides the GPU."""
     if f.tensorflow.pluggable:
         library = f.environment.variables.get(PLUGGABLE, "")
         return f"# update the plug-in that provides the device{f': {library}' if library else ''}"
@@ -39,8 +39,9 @@ def reinstall(f: Findings) -> str:
 
 
 def requirement(f: Findings, wheel: str, options: str = "") -> str:
-    """Return the command that installs a wheel in the version that TensorFlow requires. If that version is
-    unknown, the command installs all wheels.
+    """Return the command that installs a wheel in the version that TensorFlow requires.
+
+    If that version is unknown, the command installs all wheels.
     """
     if wheel not in f.packages.wanted:
         return reinstall(f)
@@ -51,8 +52,8 @@ NVCC_WHEEL = "nvidia-cuda-nvcc-cu12"
 
 
 def ptxas(f: Findings) -> str:
-    """Return the command that makes ptxas available to XLA: it adds the installed wheel to PATH, or else
-    installs the wheel.
+    """Return the command that makes ptxas available to XLA: adds the installed wheel to PATH, or installs the
+    wheel.
     """
     home = f.packages.tensorflow_home
     if home is not None and NVCC_WHEEL in f.packages.wheels:
@@ -61,14 +62,12 @@ def ptxas(f: Findings) -> str:
 
 
 def on_host(f: Findings, command: str) -> str:
-    """Prefix the command with a note to run it on the host, if this process is in a container."""
+    """If this process is in a container, prefix the command with a note to run it on the host."""
     return f"{command}  # on the host, outside the container" if f.container.kind else command
 
 
 def other_machine(why: str) -> str:
-    """Return the advice to measure on another machine, because the fault cannot be fixed on this machine.
-    why: the reason.
-    """
+    """Return the advice to measure on another machine, because this machine's fault cannot be fixed."""
     return f"tuilab run PRESET --host HOST  # {why}"
 
 
@@ -110,7 +109,7 @@ def user_space(f: Findings) -> str:
 
 def load_module(f: Findings) -> str:
     """Return the commands that build the driver's kernel module if it is missing, enroll its key, and load
-    it.
+    the module.
     """
     kernel = f.kernel
     if kernel.module and kernel.secure_boot:
@@ -156,7 +155,7 @@ TOOLKIT = (
 )
 """Commands that install the toolkit, which provides the driver's libraries to containers.
 
-Docker Desktop includes its own; `apt-get` needs NVIDIA's repository.
+Docker Desktop has its own; `apt-get` needs NVIDIA's repository.
 """
 
 NVIDIA_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
@@ -164,8 +163,8 @@ NVIDIA_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
 
 
 def nvidia_image(f: Findings) -> str:
-    """Return the command that starts NVIDIA's own build of TensorFlow, if the wheel has no code for this
-    processor or GPU.
+    """Return the command that starts NVIDIA's own build of TensorFlow, for a processor or GPU that the wheel
+    lacks.
     """
     if f.hardware.jetson:
         return f"docker run --runtime nvidia -it --rm {NVIDIA_IMAGE}-igpu"
@@ -173,7 +172,9 @@ def nvidia_image(f: Findings) -> str:
 
 
 def restart_container(f: Findings) -> str:
-    """Return the command that restarts the container. Only a restart restores access to the device files."""
+    """Return the command that restarts the container. Nothing else restores its access to the device
+    files.
+    """
     return RESTARTS.get(f.container.kind, RESTARTS["docker"])
 
 
@@ -200,8 +201,8 @@ def container_gpu(f: Findings) -> str:
 
 
 def container_driver_libraries(f: Findings) -> str:
-    """Return the command that starts the container with its GPUs, and with the driver's libraries for
-    computing and NVML.
+    """Return the command that starts the container with its GPUs and with the driver's compute and NVML
+    libraries.
     """
     if f.container.kind in ("docker", "podman"):
         return container_gpu(f).replace(" IMAGE", " -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE")

@@ -66,16 +66,16 @@ class KernelDriver:
 
 
 def parse_version(text: str) -> str:
-    """Return the version in a driver's line, `NVRM version: … Kernel Module 570.86.15 …`; the whole line
-    if it contains no version.
+    """Return the version in a driver's line, `NVRM version: … Kernel Module 570.86.15 …`, or else the whole
+    line.
     """
     match = _VERSION.search(text)
     return match[1] if match else sanitize_line(text.strip(), 100)
 
 
 def look(place: Place, until: float) -> KernelDriver:
-    """Read /proc, /dev and /lib/modules, and open each device file in a child process, because some fail only
-    when opened.
+    """Read /proc, /dev and /lib/modules, and open each device file in a child process: some fail only when
+    opened.
     """
     folder = place.file("/dev")
     try:
@@ -111,8 +111,8 @@ def look(place: Place, until: float) -> KernelDriver:
 
 
 def _open(place: Place, paths: list[Path], until: float) -> tuple[dict[Path, str], str]:
-    """Return each file that cannot be opened with its error's name, and the path of a file that did not open
-    in time.
+    """Return the error's name of each file that cannot be opened, and the path of a file that did not open in
+    time.
     """
     if not paths:
         return {}, ""
@@ -138,8 +138,8 @@ def _module(place: Place, kernel: str) -> str:
 
 
 def _group(path: Path) -> str:
-    """Return the file's group if its members may read and write the file, so that joining the group would
-    help.
+    """Return the file's group if its members may read and write the file; the advice is then to join the
+    group.
     """
     try:
         found = path.stat()

@@ -27,11 +27,10 @@ class CudaDevice:
 
 @dataclass(frozen=True)
 class Libcuda:
-    """The library's answers. path: empty if it could not be opened; `error` has the reason.
+    """The library's answers. path: empty if the library could not be opened; `error` has the reason.
 
-    init: cuInit's result, None if the call was not reached or is missing. cuda: the newest CUDA version
-    that this driver supports, `12080` for 12.8. hung: the call that did not return. crashed: how the
-    child ended if it crashed.
+    init: cuInit's result, None if the call was not reached or is missing. cuda: the newest CUDA version that
+    this driver supports, `12080` for 12.8. hung: the call that did not return. crashed: how the child ended.
     """
 
     path: str = ""
@@ -50,7 +49,7 @@ class Libcuda:
 
     @property
     def version(self) -> str:
-        """The driver version in the library's file name; "" if the name has no version."""
+        """The driver version in the library's file name; "" if the name has none."""
         match = re.search(r"libcuda\.so\.(\d+(?:\.\d+)+)$", self.path)
         return match[1] if match else ""
 
@@ -65,7 +64,7 @@ def look(place: Place, until: float) -> Libcuda:
 
 
 def look_unhidden(place: Place, until: float) -> Libcuda | None:
-    """Open libcuda and count the devices without CUDA_VISIBLE_DEVICES; None if the variable is not set."""
+    """Open libcuda and count the devices without CUDA_VISIBLE_DEVICES. None if that variable is not set."""
     if VISIBLE not in place.environ:
         return None
     return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)

@@ -1,6 +1,4 @@
-"""Opens the CUDA libraries that TensorFlow loads at run time, in a child process and in the same way as
-TensorFlow.
-"""
+"""Opens the CUDA libraries that TensorFlow loads at run time, in a child process and as TensorFlow does."""
 
 import json
 import os
@@ -26,7 +24,7 @@ class Wanted:
     """A library by its soname. folder: its folder in the wheel, below `nvidia/`; empty for the driver's own
     library.
 
-    need: `device` if it is required to register any GPU; `extra` if only some work needs it.
+    need: `device` if TensorFlow registers no GPU without the library; `extra` if only some work needs it.
     """
 
     soname: str
@@ -49,8 +47,7 @@ WANTED = (
     Wanted("libnccl.so.2", "nccl", "nvidia-nccl-cu12", "extra"),
     Wanted("libcupti.so.12", "cuda_cupti", "nvidia-cuda-cupti-cu12", "extra"),
 )
-"""Libraries that TensorFlow 2.21 opens by name, according to a `dso_loader` log recorded with stub
-libraries.
+"""Libraries that TensorFlow 2.21 opens by name, according to a `dso_loader` log with stub libraries.
 
 All versions since 2.16 open the same libraries, except for cuDNN.
 """
@@ -78,7 +75,7 @@ class Library:
 
     @property
     def absent(self) -> bool:
-        """True if the library's own file is missing, rather than one of its dependencies."""
+        """True if the library's own file is missing, rather than a file that it depends on."""
         return not self.path and self.wanted.soname in self.error.partition(":")[0]
 
 
@@ -86,7 +83,7 @@ class Library:
 class Libraries:
     """Results for all tested libraries.
 
-    hung: the library that did not finish loading. crashed: how the child ended if it crashed.
+    hung: the library that did not finish loading. crashed: how the child ended.
     """
 
     found: tuple[Library, ...] = ()
@@ -98,8 +95,8 @@ class Libraries:
 
 
 def look(place: Place, packages: Packages, environment: Environment, until: float) -> Libraries:
-    """Open each library by TensorFlow's search order: LD_LIBRARY_PATH, TensorFlow's own search path, the
-    system's (ld.so(8)).
+    """Open each library by TensorFlow's search order: LD_LIBRARY_PATH, TensorFlow's own path, the system's
+    (ld.so(8)).
     """
     home = packages.tensorflow_home
     folders = search_path(home / FRAMEWORK) if home else ()
@@ -133,9 +130,7 @@ def read(
 
 
 def _elsewhere(wanted: Wanted, home: Path | None) -> str:
-    """Return the path of a copy of the library in a wheel next to TensorFlow, where TensorFlow does not find
-    it.
-    """
+    """Return the path of the library's copy in a wheel, in a folder that TensorFlow does not search."""
     if home is None or not wanted.folder:
         return ""
     path = home.parent / "nvidia" / wanted.folder / "lib" / wanted.soname
@@ -145,7 +140,7 @@ def _elsewhere(wanted: Wanted, home: Path | None) -> str:
 def toolchain(place: Place, packages: Packages) -> Probe:
     """Look for libdevice and ptxas where XLA searches for them.
 
-    This is only a prediction; the real test is to compile something on the GPU.
+    This only predicts; the real test is to compile something on the GPU.
     """
     roots = [place.environ.get(name, "") for name in ("TF_CUDA_TOOLKIT_PATH", "CUDA_HOME")]
     roots.append(str(place.file("/usr/local/cuda")))

@@ -32,7 +32,7 @@ class Packages:
 
     @property
     def cpu_only(self) -> str:
-        """The installed distribution without CUDA, such as tensorflow-cpu; empty if there is none."""
+        """The installed distribution without CUDA, such as tensorflow-cpu, if any."""
         return next((name for name in CPU_ONLY if name in self.tensorflow), "")
 
     @property

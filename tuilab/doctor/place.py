@@ -1,4 +1,4 @@
-"""The machine to examine. Tests replace it with a fake machine."""
+"""Describes the machine to examine. Tests replace it with a fake machine."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from tuilab.model.environment import Environment
 class Place:
     """A machine, given by its files, environment and Python.
 
-    root: replaces `/` when /proc, /dev, /sys and /etc are read. metadata: folders with installed packages,
+    root: replaces `/` in paths below /proc, /dev, /sys and /etc. metadata: folders with installed packages,
     None for the import path of this Python. machine: the architecture, such as `aarch64`. worker: the module
     that runs TensorFlow in a child process. environment: the environment of the Python to examine; None for
     the lab's own.
@@ -32,7 +32,7 @@ class Place:
 
     @classmethod
     def of(cls, environment: Environment) -> "Place":
-        """Return this machine as a `Place` that is examined with the environment's Python."""
+        """Return this machine, to be examined with the environment's Python."""
         path = tuple(map(str, look(environment.python)["path"]))
         environ = {**os.environ, **environment.variables}
         return cls(python=environment.python, environ=environ, metadata=path, environment=environment)

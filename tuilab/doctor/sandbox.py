@@ -14,8 +14,8 @@ NAME = "model sandbox"
 
 @dataclass(frozen=True)
 class Sandbox:
-    """Results of the sandbox test. version: Landlock's version, 0 if the kernel has none. libcuda: what
-    libcuda reports in a confined process; None if the machine has no GPU device file or no Landlock.
+    """Results of the sandbox test. version: Landlock's version, 0 if the kernel has none. libcuda: libcuda's
+    answers in a confined process; None without a GPU device file or Landlock.
     """
 
     version: int = 0
@@ -34,7 +34,7 @@ def look(place: Place, until: float) -> Sandbox:
 
 
 def probe(found: Sandbox, unconfined: Libcuda) -> Probe:
-    """Describe the results of the sandbox test. unconfined: libcuda's results outside the sandbox."""
+    """Describe the results of the sandbox test. unconfined: libcuda's answers outside the sandbox."""
     if not found.version:
         text = "this kernel has no Landlock, so model files are opened without a sandbox (needs Linux 5.13)"
         return Probe(NAME, "warn", text)

@@ -12,20 +12,20 @@ from tuilab.model.errors import UNDECODED
 from tuilab.model.sanitize import sanitize_line
 
 VMODULE = "cuda_diagnostics=1,dso_loader=1"
-"""Setting for TF_CPP_VMODULE that enables TensorFlow's most informative hidden messages: driver versions, and
-each library that it opens or misses.
+"""Value of TF_CPP_VMODULE for TensorFlow's hidden messages about driver versions and each library that it
+opens.
 """
 
 WORK = ("Mul", "MatMul", "Conv2D", "XLA")
-"""The child's tests on the GPU. Each uses a different library or compiler."""
+"""The child's tests on the GPU. Each needs a different library or compiler."""
 
 
 @dataclass(frozen=True)
 class TensorFlow:
     """The child's report. A field is None if the child did not reach that stage.
 
-    hung: the stage during which it was killed on timeout. crashed: how and during which stage it ended, if it
-    crashed.
+    hung: the stage during which the child was killed on timeout. crashed: how and during which stage the
+    child ended.
     """
 
     imported: Imported | None = None
@@ -42,7 +42,7 @@ class TensorFlow:
 
     @property
     def pluggable(self) -> bool:
-        """True if a plug-in provides the GPUs, because the build has no CUDA and no listed GPU has a compute
+        """True if a plug-in provides the GPUs: the build has no CUDA, and no listed GPU has a compute
         capability.
         """
         built = self.built is not None and not self.built.cuda
@@ -50,7 +50,7 @@ class TensorFlow:
 
     @property
     def compiling(self) -> bool:
-        """Return True if the child was killed during work on a GPU for which the build has only PTX."""
+        """True if the child was killed during work on a GPU for which the build has only PTX."""
         return self.hung in WORK and "ptx" in self.log
 
     @property
@@ -69,15 +69,14 @@ def environment(place: Place) -> dict[str, str]:
 
 
 COMPILING_S = 120.0
-"""Extra seconds that the child gets while the driver compiles TensorFlow's kernels for this GPU."""
+"""Extra seconds for the child while the driver compiles TensorFlow's kernels for this GPU."""
 
 
 def look(place: Place, until: float, wait: Callable[[float], None] = lambda seconds: None) -> TensorFlow:
-    """Run the child until it ends or until the time `until`, and return what it found.
+    """Run the child at most until the time `until`, and return its report.
 
-    A child that is compiling kernels from PTX may run for `COMPILING_S` longer.
-
-    wait: called with the number of extra seconds before the wait starts.
+    A child that is compiling kernels from PTX may run for `COMPILING_S` longer. wait: called with the number
+    of extra seconds before they begin.
     """
 
     def more(ran: children.Ran) -> float:

@@ -1,5 +1,5 @@
-"""Interprets TensorFlow's messages and errors, based on the wording of version 2.21 and on bug reports for
-older versions.
+"""Interprets TensorFlow's messages and errors, by the wording of version 2.21 and of bug reports for older
+versions.
 """
 
 import re
@@ -42,9 +42,7 @@ _ADVICE = re.compile(r"(; LD_LIBRARY_PATH: | Please make sure the missing ).*")
 
 
 class TensorFlowLog:
-    """The relevant messages and errors of one process, by kind. lines: the messages only, without their
-    prefix.
-    """
+    """The relevant messages and errors of one process, by kind. lines: only the messages, without prefix."""
 
     def __init__(self, text: str = "", errors: Sequence[str] = ()) -> None:
         self._found: dict[str, list[re.Match[str]]] = {}
@@ -71,8 +69,8 @@ class TensorFlowLog:
         return self._found[kind][0].groups() if kind in self._found else ()
 
     def text(self, kind: str) -> str:
-        """Return the first message of that kind without the text before its characteristic words; "" if there
-        is none.
+        """Return the first message of that kind, without the text before its characteristic words; "" if
+        there is none.
         """
         return self._found[kind][0][0] if kind in self._found else ""
 

@@ -1,3 +1,1 @@
-"""Manages the lab's worker processes: starts them, keeps them warm, forwards their events, stops and replaces
-them.
-"""
+"""Starts the lab's worker processes, keeps them warm, forwards their events, stops and replaces them."""

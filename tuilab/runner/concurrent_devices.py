@@ -18,9 +18,7 @@ from tuilab.runner.policy import Policy, Tell
 from tuilab.runner.workers import Run, Workers, merged
 
 LEAST_S = 4.0
-"""Minimum seconds that each worker measures in the concurrent pass. The minimum ensures that rounds
-overlap.
-"""
+"""Minimum seconds that each worker measures in the concurrent pass, so that the workers' rounds overlap."""
 
 replace = msgspec.structs.replace
 
@@ -45,7 +43,6 @@ class AloneThenTogether(Policy):
         self._spawn(self._carry_out(next(iter(self.parts.values()))))
 
     async def cancel(self) -> None:
-        """End the current measurement and skip the remaining ones."""
         self._stop.set()
         await super().cancel()
 
@@ -74,7 +71,7 @@ class AloneThenTogether(Policy):
             self._tell(name, whole)
 
     async def _pass(self, name: str, together: bool, **about: Any) -> None:
-        """Let one worker measure its arms of a pass, unless it has none or the run was stopped."""
+        """Let one worker measure its arms of a pass. Does nothing without such arms, or after a stop."""
         part = self.parts[name]
         arms = tuple(arm for arm in part.arms if arm.together == together)
         if not arms or self._stop.is_set():
@@ -105,9 +102,7 @@ class AloneThenTogether(Policy):
 
 
 class ConcurrentDeviceRunner(Workers):
-    """Runs a worker for each device of a host, with the interface of a single `Supervisor`. An arm is
-    measured by its device's worker.
-    """
+    """Runs a worker for each device of a host, with the interface of a single `Supervisor`."""
 
     def __init__(
         self,
@@ -129,7 +124,6 @@ class ConcurrentDeviceRunner(Workers):
         return joined([m.machine for m in self.members.values() if m.machine is not None])
 
     def policies(self, parts: Mapping[str, Measure]) -> Sequence[Policy]:
-        """Return one policy that controls the workers of all devices."""
         here = {device: part for device, part in parts.items() if device in self.members}
         return [AloneThenTogether(self.members, here, self._tell, self._up)]
 
@@ -158,9 +152,7 @@ class ConcurrentDeviceRunner(Workers):
 
 
 def joined(machines: Sequence[Machine]) -> Machine | None:
-    """Merge the workers' reports on one machine: each device comes from the worker that opened it. Return
-    None if there are no reports.
-    """
+    """Merge the workers' reports on one machine. Each device comes from the worker that opened it."""
     if not machines:
         return None
     listed = sorted((d for machine in machines for d in machine.devices), key=lambda d: (d.name, d.memory))
@@ -170,5 +162,5 @@ def joined(machines: Sequence[Machine]) -> Machine | None:
 
 
 def twins(arms: Sequence[Arm]) -> tuple[Arm, ...]:
-    """Return two copies of each arm: one unchanged, and one with `together` set."""
+    """Return each arm twice: unchanged, and with `together` set."""
     return (*arms, *(replace(arm, together=True) for arm in arms))

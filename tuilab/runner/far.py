@@ -21,8 +21,8 @@ LAST_WORDS = 20
 class Far:
     """The connection to a watched program on another machine.
 
-    heard: called from a thread with each message. lost: called from the same thread, with the reason, if the
-    connection ends before the program does. Raises InputError for an invalid host name, or if ssh is missing.
+    heard: called from a thread with each message. lost: called from that thread, with the reason, if the
+    connection ends before the program does. Raises InputError for an invalid host name, or without ssh.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Acts as a worker that is forked from a zygote: `python -I -S forked.py DESCRIPTOR -- COMMAND…`.
 
 This process passes its standard descriptors, environment and folder to the zygote at the other end of the
-socket DESCRIPTOR (`tuilab.worker.zygote`), waits, and exits like the forked worker. If this process is ended,
-the worker ends too. It imports only the standard library, so it starts within hundredths of a second.
+socket DESCRIPTOR (`tuilab.worker.zygote`), waits, and exits like the forked worker. When this process ends,
+the worker ends too. It imports only the standard library, to start within hundredths of a second.
 """
 
 import json
@@ -12,7 +12,9 @@ import sys
 
 
 def main(descriptor: int, command: list[str]) -> int:
-    """Ask the zygote for a worker and wait for it to exit; return its exit code, or die by the same signal.
+    """Ask the zygote for a worker, and wait for the worker. Return the worker's exit code, or die by the same
+    signal.
+
     If the zygote has ended, start a fresh process instead.
     """
     zygote = socket.socket(fileno=descriptor)

@@ -1,6 +1,4 @@
-"""Defines the interface through which `MultiHostRunner` uses a host. A host is usually a local or remote
-supervisor.
-"""
+"""Defines the interface through which `MultiHostRunner` uses a host."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -61,7 +59,7 @@ def supervise(
     ssh.
 
     environments: the Python environments on this machine, by host name. forks: True if the next run will fork
-    processes. scope: files that the first worker on this machine may open. device: the only device that its
+    processes. scope: files that the first worker on this machine may open. device: the only device that the
     workers open; "" for all. Raises InputError for an invalid host name.
     """
     if (own := environments.get(host)) is not None:

@@ -7,7 +7,7 @@ CHUNK = 2**18
 
 
 async def lines(stream: asyncio.StreamReader, limit: int) -> AsyncIterator[tuple[bytes, bool]]:
-    """Yield each line without its newline, and whether it was cut at `limit` bytes."""
+    """Yield each line without its newline, and True if the line was cut at `limit` bytes."""
     parts: list[bytes] = []
     size, cut = 0, False
     while chunk := await stream.read(CHUNK):

@@ -1,5 +1,5 @@
-"""Manages the processes of a run that forks them: builds their arms in parallel, then lets them measure one
-after another.
+"""Manages the forked processes of a run: they build their arms in parallel, then measure one after
+another.
 """
 
 import asyncio
@@ -13,16 +13,16 @@ from tuilab.model.requests import Measure
 from tuilab.runner.process import WorkerProcess
 
 PREPARING_S = 30.0
-"""Maximum seconds to wait until a process has built its arms."""
+"""Maximum seconds to wait for a process to build its arms."""
 LOOK_S = 0.5
-"""Seconds between two checks on the processes that are building their arms."""
+"""Seconds between two checks on processes that are building their arms."""
 
 
 @dataclass(eq=False)
 class Further:
     """A process of a run, with its request.
 
-    ready: whether its arms are built and it is waiting for its turn. gone: whether it will never measure.
+    ready: True if its arms are built and it waits for its turn. gone: True if it will never measure.
     """
 
     request: Measure | None = None
@@ -32,8 +32,8 @@ class Further:
 
 
 class Lineup:
-    """The processes of a run: the measuring process, the processes in preparation (in order), and the idle
-    processes that have already measured.
+    """The processes of a run: the measuring process, the processes in preparation, and those that have
+    measured.
 
     go: called with the measuring process once all parallel preparations are done.
     """
@@ -56,7 +56,7 @@ class Lineup:
             self._go(of.process)
 
     def advance(self) -> bool:
-        """Let the next prepared process measure; return False if no process is prepared."""
+        """Let the next prepared process measure. Return False if no process is prepared."""
         if not self.ahead or self.ahead[0].gone or self.ahead[0].process is None:
             return False
         # Keep the previous process, which is idle, because ending it now would disturb the next process.
@@ -67,7 +67,6 @@ class Lineup:
         return True
 
     def clear(self) -> list[WorkerProcess]:
-        """Remove and return the processes that are not measuring."""
         idle = [*self._spent, *(one.process for one in self.ahead if one.process is not None)]
         self._spent = []
         self.ahead.clear()
@@ -79,8 +78,7 @@ class Lineup:
         others: Sequence[Measure],
         spawn: Callable[[Further], Awaitable[WorkerProcess | None]],
     ) -> None:
-        """Let the measuring process and additional processes build their arms in parallel, before any of them
-        measures.
+        """Let several processes build their arms in parallel, before any of them measures.
 
         spawn: starts a process and returns it; None if the run has ended. Raises OSError.
         """

@@ -23,8 +23,8 @@ replace = msgspec.structs.replace
 class MultiHostRunner(Workers):
     """Runs workers on several hosts, with the interface of a single `Supervisor`.
 
-    Arms name their host. Rounds of different hosts are not interleaved, and their clocks may differ. If a
-    host disconnects, its arms end and the other hosts continue.
+    Arms name their host. Rounds of different hosts are not interleaved, and the hosts' clocks may differ. If
+    a host disconnects, its arms end and the other hosts continue.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class MultiHostRunner(Workers):
         start: Callable[[str, Listener], HostRunner] = supervise,
         here: Callable[[str], bool] = lambda host: host == HERE,
     ) -> None:
-        """here: returns True if a host name is the name of a Python environment on this machine. Environments
+        """here: returns True if a host name belongs to a Python environment on this machine. Environments
         take turns.
         """
         self._here = here
@@ -42,13 +42,10 @@ class MultiHostRunner(Workers):
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """The machine of each host that has been ready, by host name."""
         return {host: s.machine for host, s in self.members.items() if s.machine is not None}
 
     async def _begin(self, name: str) -> None:
-        """Start a host's worker. On failure, raise OSError for this machine, but only report the failure of
-        another host.
-        """
+        """Start a host's worker. Raises OSError for this machine; reports the failure of another host."""
         try:
             await super()._begin(name)
         except OSError as error:

@@ -9,8 +9,7 @@ from tuilab.model import events as e
 class _Span:
     """The period in which a worker measures rounds, on this process's clock.
 
-    began: start of the first round; None if no round has started. end: end of the last round; None while the
-    worker still measures.
+    began: start of the first round, if any. end: end of the last round; None while the worker measures.
     """
 
     began: float | None = None
@@ -22,7 +21,7 @@ class Overlap:
     """Decides for each round whether every worker was measuring, from the events of all workers.
 
     Times of rounds come from the worker's own clock, and count from the worker's reported start. This
-    process's clock only relates the starts of the workers to each other.
+    process's clock only relates the workers' starts to each other.
     """
 
     def __init__(self, workers: list[str]) -> None:
@@ -30,8 +29,8 @@ class Overlap:
         self.left_out = dict.fromkeys(workers, 0)
 
     def holds(self, worker: str, event: e.Event, now: float) -> bool:
-        """Take an event of a worker. Return False for a round during which another worker was not measuring,
-        else True.
+        """Process an event of a worker. Return False for a round during which another worker was not
+        measuring.
         """
         span = self._spans[worker]
         match event:

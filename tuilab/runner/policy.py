@@ -16,8 +16,8 @@ Tell = Callable[[str, e.Event], None]
 class Policy:
     """Lets all workers measure at once. Subclasses make workers wait for each other.
 
-    members: the workers by name. parts: by worker name, the part of the run that the worker measures. tell:
-    called with a worker's name and an event of this worker, for each event that belongs to the run's result.
+    members: the workers by name. parts: each worker's part of the run, by the worker's name. tell: called
+    with a worker's name and each of its events that belongs to the run's result.
     """
 
     def __init__(self, members: Mapping[str, "HostRunner"], parts: Mapping[str, Measure], tell: Tell) -> None:
@@ -35,7 +35,7 @@ class Policy:
         self._tell(name, event)
 
     def close(self) -> None:
-        """Stop waiting for the workers, because they have been closed."""
+        """Stop waiting for the workers, which have been closed."""
         for task in self._tasks:
             task.cancel()
 

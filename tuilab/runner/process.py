@@ -27,9 +27,7 @@ TERM_GRACE_S = 0.3
 GUARD_S = 1.0
 """Maximum seconds to wait while a worker's guard removes the worker's temporary files."""
 LAST_WORDS_S = 3.0
-"""Maximum age, in seconds, of output that is quoted to explain why a worker exited. Older output is assumed
-to be unrelated.
-"""
+"""Maximum age in seconds of output that may explain why a worker exited."""
 
 OWN = "tuilab: "
 """Prefix of tuilab's own messages in a worker's standard error."""
@@ -47,7 +45,7 @@ def local_command() -> list[str]:
 def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
     """Wrap a listener so that its exceptions stop neither the reader nor the run.
 
-    The event loop reports them.
+    The event loop reports the exceptions.
     """
 
     def tell(event: Event) -> None:
@@ -75,8 +73,9 @@ class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
 
 
 class WorkerProcess:
-    """A running worker. `on_event` receives its events in order, in the event loop that started the
-    worker.
+    """A running worker.
+
+    on_event: receives the worker's events in order, in the event loop that started the worker.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class WorkerProcess:
         self._on_event = contained(on_event)
         self._explain = explain or partial(local_end, killed=oom_kills())
         self.ending = False
-        """True once the worker is being ended. It then receives no further requests."""
+        """True once the worker is being ended. It then gets no further requests."""
         self._last_words: deque[tuple[float, str]] = deque(maxlen=20)
         self._tasks = [asyncio.create_task(self._read_events()), asyncio.create_task(self._read_log())]
         self._over = asyncio.create_task(self._wait())
@@ -143,8 +142,8 @@ class WorkerProcess:
             await self._process.stdin.drain()
 
     async def end(self) -> None:
-        """Send TERM, then KILL, to the whole group; return when the group and its temporary files
-        are gone.
+        """Send TERM, then KILL, to the whole group. Return when the group and its temporary files are
+        gone.
         """
         self.ending = True
         self.look_around()
@@ -160,7 +159,7 @@ class WorkerProcess:
             await asyncio.sleep(0.02)
 
     def look_around(self) -> None:
-        """Record the worker's descendants. They can be found only while the worker is alive."""
+        """Record the worker's descendants, which can be found only while the worker is alive."""
         self._known.update(dict.fromkeys(descendants(self.pid)))
 
     async def gone(self) -> None:
@@ -228,7 +227,7 @@ class WorkerProcess:
 
 
 def oom_kills() -> int | None:
-    """Return the kernel's count of out-of-memory kills; None if it is unknown."""
+    """Return the kernel's count of out-of-memory kills, if known."""
     try:
         words = Path("/proc/vmstat").read_text().split()
         return int(words[words.index("oom_kill") + 1])

@@ -10,9 +10,9 @@ from tuilab.model.errors import InputError
 from tuilab.runner.process import TENSORFLOW_LINE
 
 PROGRAM = "TUILAB_SSH"
-"""Environment variable that names another ssh program, with options, in shell syntax."""
+"""Environment variable with another ssh command, with options, in shell syntax."""
 REMOTE = "TUILAB_REMOTE"
-"""Environment variable that holds the command that starts tuilab on the other host; `tuilab` if unset."""
+"""Environment variable with the command that starts tuilab on the other host, `tuilab` by default."""
 
 _HOST = re.compile(r"(?!-)[A-Za-z0-9_.@:%\[\]+-]{1,255}")
 
@@ -66,7 +66,7 @@ def command(host: str, options: Sequence[str] = (), what: str = "worker") -> lis
 def explain(host: str, code: int, last_words: Sequence[str]) -> str:
     """Describe why a worker on `host` ended, given ssh's exit code and last output.
 
-    Skips TensorFlow's lines, because they also mention missing files and refused connections.
+    Skips TensorFlow's lines, which also mention missing files and refused connections.
     """
     lines = [line for line in last_words if not TENSORFLOW_LINE.match(line)]
     return f"{host}: {_cause(host, code, lines)}"

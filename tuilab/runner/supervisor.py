@@ -1,4 +1,4 @@
-"""Keeps one worker warm: sends it one request at a time, enforces every stop, and replaces it if it dies."""
+"""Keeps one worker warm: sends one request at a time, enforces every stop, and replaces a dead worker."""
 
 import asyncio
 import math
@@ -56,9 +56,9 @@ BESIDE = 4
 SILENT_S = 5.0
 """Seconds without output after which a worker is reported as silent."""
 GROWN = 2**30
-"""A worker is replaced once its memory has grown by this number of bytes."""
+"""Number of bytes by which a worker's memory may grow before the worker is replaced."""
 CANCEL_GRACE_S = 1.4
-"""Seconds between a stop request and TERM, which is followed by KILL. The whole stop takes less than 2 s."""
+"""Seconds between a stop request and TERM. The whole stop, with a later KILL, takes less than 2 s."""
 
 Phase = Literal["down", "starting", "ready", "busy"]
 _QUEUED = (Measure, Declare, Ask)
@@ -109,9 +109,9 @@ class Supervisor:
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
         self._largest = EACH
-        """Memory of the largest process that has measured, in bytes."""
+        """Memory in bytes of the largest process that has measured."""
         self._fresh = 0
-        """The worker's memory when it became ready, in bytes."""
+        """The worker's memory in bytes when it became ready."""
         self._foreseen = forks
         # ssh does not forward the variable that confines a worker at its start. A remote worker confines
         # itself when a request requires it.
@@ -171,8 +171,9 @@ class Supervisor:
             self._on_event(Warming(stage="waiting for an answer", elapsed_s=time.monotonic() - begun))
 
     async def _starting(self) -> tuple[Sequence[str], Sequence[int]]:
-        """Return the command for the next worker and the file descriptors that it inherits. Forks the
-        additional processes of a run if possible.
+        """Return the command for the next worker and the file descriptors that the worker inherits.
+
+        The command forks the additional processes of a run if possible.
         """
         self._zygote = None
         further = self._queue[0] if self._queue else None
@@ -220,12 +221,11 @@ class Supervisor:
         await self.send(request)
 
     async def renew(self) -> None:
-        """End the worker, so that the next request runs in a fresh process."""
         if self._process is not None and self._process.alive:
             await self._process.end()
 
     async def cancel(self, run: str) -> None:
-        """Stop a run and keep its measured rounds. If a call does not return, end its process within 2 s.
+        """Stop a run and keep its rounds. If a call does not return, end its process within 2 s.
 
         `Finished` with status "cancelled" always follows.
         """
@@ -264,7 +264,6 @@ class Supervisor:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def kill_now(self) -> None:
-        """Kill the worker without waiting, because the program is about to exit."""
         self._closed = True
         for process in (*filter(None, [self._process]), *self._lineup.clear()):
             process.kill_now()
@@ -337,15 +336,15 @@ class Supervisor:
             self._next()
 
     def _note_settled(self, event: Event) -> None:
-        """Record which arms are steady from their first call, as observed by earlier processes."""
+        """Record the arms that earlier processes found to be steady from their first call."""
         if isinstance(event, RunStarted) and self._at_once[0] != event.run:
             self._at_once = event.run, set()
         if isinstance(event, WarmedUp) and event.at_once and isinstance(self._active, Measure):
             self._at_once[1].add(event.arm)
 
     def _changed(self, event: RunStarted) -> str:
-        """Return why a process must not measure: its code differs from that of the run's first process; "" if
-        it may measure.
+        """Return why a process must not measure: its code differs from that of the run's first process. Else
+        "".
         """
         if self._code[0] != event.run:
             self._code = event.run, event.code
@@ -356,21 +355,21 @@ class Supervisor:
         return f"{', '.join(names[:3])} changed during the measurement; the earlier rounds are saved"
 
     def _break_off(self, run: str, words: str) -> None:
-        """Report the run as ended with this message, keep its data, and end its process."""
+        """Report the run as ended with the message `words`, keep its data, and end its process."""
         self._release()
         self._on_event(Finished(run=run, status="failed", message=words))
         self._replace()
 
     def _foreign(self, event: Event) -> bool:
-        """Return True if the event belongs to another run. User code could send such an event if it guessed
-        that run's id.
+        """Return True if the event belongs to another run. User code that guesses a run's id could send such
+        an event.
         """
         run = getattr(event, "run", "")
         return bool(run) and (self._active is None or self._active.id != run)
 
     def _spoils(self, event: Event) -> bool:
-        """Return True if the event reports an error in user code, which may have left its process in an
-        undefined state.
+        """Return True if the event reports an error in user code, which may leave the process in an undefined
+        state.
         """
         active = self._active
         if isinstance(active, Declare):
@@ -438,7 +437,7 @@ class Supervisor:
         await self._lineup.prepare(first, beside, partial(self._fork, active))
 
     async def _fork(self, active: Measure, one: Further) -> WorkerProcess | None:
-        """Fork the process that carries out the request in `one` and return it; None if the run has ended."""
+        """Fork the process that carries out the request in `one`; return None if the run has ended."""
         if self._closed or self._active is not active or self._zygotes is None or one.request is None:
             return None
         number, command, descriptor = self._zygotes.command(self._command)
@@ -507,7 +506,7 @@ class Supervisor:
 
     def _swollen(self) -> bool:
         """Return True if a run has ended, no request is pending, and the worker's memory has grown by `GROWN`
-        since it was ready.
+        since it became ready.
 
         TensorFlow does not free the memory of earlier runs. A worker with a loaded model is exempt, because
         its model stays loaded on purpose.
@@ -518,8 +517,7 @@ class Supervisor:
         return memory_of(self._process.pid) > self._fresh + GROWN
 
     def _beside(self, request: Measure) -> int:
-        """Return the number of processes to prepare in parallel, given the idle processors and the free
-        memory.
+        """Return the number of processes to prepare in parallel, by the idle processors and the free memory.
 
         Assumes that each process needs as much memory as the largest process so far. Returns 0 for user code,
         because loading user code may have side effects.
@@ -530,8 +528,8 @@ class Supervisor:
         return max(0, min(idle_processors(), BESIDE - 1, room - 1))
 
     def _as_one_of_several(self, request: Measure) -> Measure:
-        """Return the request for one process, adapted to the results of earlier processes and to whether
-        later ones are forked.
+        """Return the request for one process, adapted to earlier processes' results and to forked later
+        processes.
         """
         if request.worker:
             # A GPU's clock needs time to settle in each process.
@@ -553,8 +551,9 @@ class Supervisor:
 
 
 def processes(request: Measure) -> int:
-    """Return the number of fresh processes for a run. Returns 1 for a sweep, unless the budget treats all
-    processes alike.
+    """Return the number of fresh processes for a run.
+
+    Returns 1 for a sweep, unless the budget treats all processes alike.
     """
     budget = request.budget
     if request.turns:
@@ -563,7 +562,7 @@ def processes(request: Measure) -> int:
 
 
 def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], ...]:
-    """Split a run's arms into groups that can share a process: a GPU's float32 and tf32 arms are separated.
+    """Split a run's arms into groups that can share a process: separates a GPU's float32 and tf32 arms.
 
     TensorFlow caches cuDNN and cuBLASLt plans by shape and dtype, but not by TF32 (its
     `ConvParametersProto`), so one arm could use the other's plan. In a sweep, or if devices measure together,

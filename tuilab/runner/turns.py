@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 LEAST_PROCESSES = 3
 """Minimum number of processes per environment.
 
-Speeds vary from process to process, so one process per environment cannot show a difference between
-environments.
+Speeds vary from process to process, so single processes cannot show a difference between environments.
 """
 QUICK_S = 2.0
-"""Seconds that a process spends on rounds with the quick budget."""
+"""Seconds that a process measures rounds with the quick budget."""
 
 replace = msgspec.structs.replace
 
@@ -36,11 +35,11 @@ def budget_of(budget: Budget) -> Budget:
 
 
 class Turns(Policy):
-    """Lets only one of the workers be active at a time.
+    """Lets only one worker be active at a time.
 
-    A turn is one round. The first turn includes everything before it: start, build and warm-up. In each
-    cycle, every worker has one turn, in random order, and the cycle's rounds are reported as one round. After
-    all workers have finished their last round, each worker gets a fresh process.
+    A turn is one round. The first turn includes everything before the first round: start, build and warm-up.
+    In each cycle, every worker has one turn, in random order, and the cycle's rounds are reported as one
+    round. After all workers have finished their last round, each worker gets a fresh process.
     """
 
     def __init__(self, members: Mapping[str, "HostRunner"], parts: Mapping[str, Measure], tell: Tell) -> None:
@@ -137,7 +136,7 @@ class Turns(Policy):
         await self._measure(host, request)
 
     def _flush(self) -> None:
-        """Report a cycle's rounds as one round, so that its times are paired."""
+        """Report a cycle's rounds as one round, so that their times are paired."""
         rounds, self._rounds = self._rounds, []
         if not rounds:
             return

@@ -34,23 +34,19 @@ from tuilab.model.sanitize import sanitize, sanitize_error, sanitize_line
 
 LONGEST_MESSAGE, LONGEST_FILE = 64 * 2**20, 512 * 2**20
 ATTACH_S = 60.0
-"""Maximum seconds for importing TensorFlow and for the program's answer."""
+"""Maximum seconds for the import of TensorFlow and the program's answer."""
 SI_KERNEL = 0x80
-"""`si_code` of a signal that the kernel sent. Such a signal comes from the terminal, which also sends it to
-the program.
+"""`si_code` of a signal from the kernel. Such a signal comes from the terminal, which also sends it to the
+program.
 """
 
 Take = Callable[[int, Told, Path | None], None]
-"""Called from a thread with a process's number, its message, and the path of a profiler window's file if
-there is one.
-"""
+"""Called from a thread with a process's number, its message, and the file of a profiler window, if any."""
 LONGEST_FOLDER = 74
-"""Maximum length of the temporary folder's name, in bytes, because a socket's path may have at most 103
-bytes.
-"""
+"""Maximum length of the temporary folder's name in bytes: a socket's path may have at most 103 bytes."""
 REST_S = 0.25
 KEPT_OUTPUT = 2**20
-"""Maximum bytes of a program's latest output to keep while a screen uses the terminal."""
+"""Maximum number of bytes of a program's latest output that are kept while a screen uses the terminal."""
 
 
 class Listener:
@@ -97,7 +93,7 @@ class Listener:
         self._taking.join()
 
     def ask(self, number: int, **what: object) -> bool:
-        """Send a request to the observer in a process; return False if the observer no longer listens."""
+        """Send a request to the observer in a process. Return False if the observer no longer listens."""
         try:
             self._connections[number].sendall(msgspec.json.encode(what) + b"\n")
         except (OSError, KeyError):
@@ -164,10 +160,9 @@ class Listener:
 
 
 def command_of(words: Sequence[str]) -> list[str]:
-    """Return the command to start. A Python file or `-m module` runs in the active environment's Python; any
-    other command is unchanged.
+    """Return the command to start. A Python file or `-m module` runs in the active environment's Python.
 
-    Raises InputError if there is nothing to start, or no such Python file.
+    Raises InputError without a command, and for a Python file that does not exist.
     """
     if not words:
         raise InputError("watch", "", "a program to start: train.py, -m module, or -- command")
@@ -184,9 +179,7 @@ def is_python(words: Sequence[str]) -> bool:
 
 
 def python() -> str:
-    """Return the path of the active environment's Python; without an environment, the Python that runs
-    tuilab.
-    """
+    """Return the path of the active environment's Python, or else of the Python that runs tuilab."""
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         found = Path(os.environ.get(name, ""), "bin", "python")
         if os.environ.get(name) and found.exists():
@@ -195,7 +188,6 @@ def python() -> str:
 
 
 def _environment(listener: Listener, options: str) -> dict[str, str]:
-    """Return this process's environment with the observer first on the Python path."""
     environment = dict(os.environ)
     environment[observer.ADDRESS], environment[observer.OPTIONS] = os.fspath(listener.address), options
     paths = [os.fspath(observer.FOLDER), environment.get("PYTHONPATH", "")]
@@ -207,8 +199,8 @@ class Hosted:
     """Runs a program in its own terminal while a screen uses this process's terminal. `output` holds the
     program's latest output.
 
-    heard: called from a thread with its output. ended: called from a thread with its exit code, negative for
-    a signal. Raises InputError for a program that cannot be started.
+    heard: called from a thread with the program's output. ended: called from a thread with the program's exit
+    code, negative for a signal. Raises InputError for a program that cannot be started.
     """
 
     def __init__(
@@ -287,8 +279,8 @@ class Hosted:
         self._ended(os.waitstatus_to_exitcode(status))
 
     def hand_over(self) -> None:
-        """Write the program's stored output to this process's terminal, then connect the two terminals until
-        the program ends.
+        """Write the program's stored output to this process's terminal, then connect both terminals until the
+        program ends.
         """
         with self._lock:
             if left := self.written - len(self.output):
@@ -332,7 +324,7 @@ class Hosted:
 
 
 def _write(data: bytes) -> None:
-    """Write to this process's terminal. Does nothing if the terminal is gone."""
+    """Write to this process's terminal, if it still exists."""
     with contextlib.suppress(OSError):
         view = memoryview(data)
         while len(view):
@@ -340,7 +332,7 @@ def _write(data: bytes) -> None:
 
 
 def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
-    """Start the program, forward signals and wait; return its exit code, negative for a signal.
+    """Start the program, forward signals and wait. Return the program's exit code, negative for a signal.
 
     Must be called from the main thread. Signals from the terminal's keys, such as Ctrl-C, reach the program
     directly. Raises InputError for a program that cannot be started.
@@ -381,7 +373,7 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
 def _wait(pid: int, states: "queue.SimpleQueue[int]", thread: int) -> None:
     """Send SIGCHLD to a thread whenever a child stops or ends.
 
-    This is needed because the kernel may deliver SIGCHLD to a thread that does not wait for it.
+    The kernel may deliver its own SIGCHLD to a thread that does not wait for the signal.
     """
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)
@@ -392,9 +384,7 @@ def _wait(pid: int, states: "queue.SimpleQueue[int]", thread: int) -> None:
 
 
 def end_as(code: int) -> int:
-    """End this process with the signal that ended the program; if no signal did, return the program's exit
-    code.
-    """
+    """End this process with the signal that ended the program, or else return the program's exit code."""
     if code < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
@@ -403,7 +393,7 @@ def end_as(code: int) -> int:
 
 
 def attach(address: str, folder: Path, seconds: float) -> bytes:
-    """Return a profile from the program's profiler server at HOST:PORT, using TensorFlow's client.
+    """Return a profile from the program's profiler server at HOST:PORT, with TensorFlow's client.
 
     Raises InputError if no program answers at that address.
     """

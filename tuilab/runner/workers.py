@@ -38,8 +38,9 @@ class Run:
 
 
 class Workers:
-    """Runs several workers, with the interface of a single `Supervisor`. name_of: returns the name of the
-    worker that measures an arm.
+    """Runs several workers, with the interface of a single `Supervisor`.
+
+    name_of: returns the name of the worker that measures an arm.
     """
 
     def __init__(
@@ -57,16 +58,15 @@ class Workers:
             self.add(name)
 
     def policies(self, parts: Mapping[str, Measure]) -> Sequence[Policy]:
-        """Return the policies for the workers of a run. parts: the part of the run that each worker measures,
-        by the worker's name.
+        """Return the policies for the workers of a run. parts: each worker's part of the run, by the worker's
+        name.
         """
         raise NotImplementedError
 
     def add(self, name: str) -> HostRunner:
-        """Return the worker with that name, creating it if needed. The worker starts when `start` is called
-        or its first run begins.
+        """Return the worker with that name, and create it if needed.
 
-        Raises InputError for an invalid host name.
+        The worker starts with `start` or with its first run. Raises InputError for an invalid host name.
         """
         if name not in self.members:
             self.members[name] = self._start(name, partial(self._receive, name))
@@ -93,9 +93,7 @@ class Workers:
         await asyncio.gather(*(member.send(request) for member in members))
 
     async def measure(self, request: Measure) -> None:
-        """Start a run on every worker that the run's arms need. Raises InputError for an invalid host
-        name.
-        """
+        """Start a run on every worker that its arms need. Raises InputError for an invalid host name."""
         arms: dict[str, list[Arm]] = {}
         for arm in request.arms:
             arms.setdefault(self._name_of(arm), []).append(arm)
@@ -114,7 +112,6 @@ class Workers:
             await asyncio.gather(*(member.cancel(run) for member in self.members.values()))
 
     async def renew(self) -> None:
-        """End every worker, so that the next request runs in fresh processes."""
         await asyncio.gather(*(member.renew() for member in self.members.values()))
 
     async def close(self) -> None:
@@ -134,7 +131,6 @@ class Workers:
         (policy.receive if policy is not None else self._tell)(name, event)
 
     def _tell(self, name: str, event: e.Event) -> None:
-        """Forward an event that belongs to the run's result to the listener."""
         run = self._runs.get(getattr(event, "run", ""))
         if run is not None and isinstance(event, e.Finished):
             self._finished(run, name, event)
@@ -158,8 +154,9 @@ class Workers:
 
 
 def merged(run: str, endings: Sequence[e.Finished]) -> e.Finished:
-    """Merge the final events of a run's workers. The run failed only if every part failed; it was cancelled
-    if any part was cancelled.
+    """Merge the final events of a run's workers.
+
+    The run failed only if every part failed; it was cancelled if any part was cancelled.
     """
     statuses = {ending.status for ending in endings}
     status: e.Ending = "cancelled" if "cancelled" in statuses else "ok" if "ok" in statuses else "failed"

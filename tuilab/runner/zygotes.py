@@ -50,14 +50,14 @@ class Zygotes:
             await asyncio.shield(self._early)
 
     async def ready(self) -> bool:
-        """Start zygotes if needed and wait until all can fork; return False on failure."""
+        """Start zygotes if needed, and wait until all can fork. Return False on failure."""
         await self.quiet()
         if self._starting is None:
             self._starting = asyncio.ensure_future(self._attempt(self._count))
         return await asyncio.shield(self._starting)
 
     async def _attempt(self, number: int) -> bool:
-        """Start zygotes until the requested number can fork; return False on failure."""
+        """Start zygotes until the requested number can fork. Return False on failure."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 begun = len(self._sockets)
@@ -140,7 +140,7 @@ def _proportional(pid: int) -> int:
 def no_gpu_in_sight() -> bool:
     """Return True if no NVIDIA driver is loaded.
 
-    This cheap check is used until a worker is ready and reports the GPUs that TensorFlow lists.
+    This cheap check is used until a worker is ready and reports TensorFlow's GPUs.
     """
     return not Path("/proc/driver/nvidia/version").exists()
 
@@ -151,12 +151,12 @@ def idle_processors() -> int:
 
 
 def possible() -> bool:
-    """Return whether this machine can fork workers: it runs Linux and has enough free memory."""
+    """Return True if this machine can fork workers: it runs Linux and has enough free memory."""
     return sys.platform == "linux" and psutil.virtual_memory().available > COUNT * EACH
 
 
 def wanted(request: Measure, machine: Machine | None) -> bool:
-    """Return whether a run's additional processes may be forked.
+    """Return True if a run's additional processes may be forked.
 
     This requires a run without a GPU and a budget that allows forking. A sweep also needs a budget with short
     processes. A process that has opened CUDA cannot be forked, and opening CUDA after the fork saves nothing.
