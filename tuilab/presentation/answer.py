@@ -139,7 +139,7 @@ def _deciding(claims: Sequence[Verdict]) -> Verdict | None:
 
 
 MOVED = "Changed: {}. The preset's description:"
-"""Introduces a preset's description if the user has changed its values."""
+"""Introduces a preset's description if the user has changed the preset's values."""
 
 
 def claimant(settings: Settings) -> str:
@@ -152,7 +152,7 @@ QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"
 
 
 def first_words(lab_state: LabState) -> str:
-    """Return the lab's question, and what measuring the preset contributes to an answer."""
+    """Return the lab's question, and how measuring the preset helps to answer it."""
     settings, machine = lab_state.settings, lab_state.machine
     assert settings is not None
     kinds = sorted({family(arm.device) for arm in settings.arms_on(machine)})

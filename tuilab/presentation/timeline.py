@@ -232,9 +232,8 @@ def stretches(track: Track, begin: float, finish: float, columns: int) -> list[S
             following - index > 1
             and round((track.spans[following - 1].end_s - begin) / per_column) > first + 1
         ):
-            following -= (
-                1  # the last span that starts in this column extends beyond it, so draw that span alone
-            )
+            # The last span that starts in this column extends beyond it, so draw that span alone.
+            following -= 1
         if following - index > 1 and end - first <= 1:
             if first < columns:
                 out.append(Stretch(first, first + 1, None, index))

@@ -15,7 +15,7 @@ ROUND = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 """The ends of an axis are one of these factors times a power of ten."""
 _GROWING = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 _LOG = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-# The factors of ticks within a power of ten on a log axis, from coarse to fine.
+# Ticks of a log axis, from coarse to fine: at every n-th power of ten, or at several multiples of each power.
 _DECADES = (6, 3, 2, 1)
 _WITHIN = ((1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0))
 
