@@ -1,4 +1,4 @@
-"""Formats times, which are stored in UTC, in the local time zone or in UTC."""
+"""Formats times for display, in the local time zone or in UTC. Times are stored in UTC."""
 
 from datetime import UTC, datetime
 

@@ -281,9 +281,8 @@ def _estimate_growth(state: RunState, arm: ArmState, left: Sequence[int]) -> tup
     """Return the exponent with which the work of a call grows, and the minimum seconds at each remaining
     size.
 
-    The exponent is that of the two largest sizes with known work, which include the current size, because
-    the work is known before any call; the maximum exponent if unknown. The minimum follows from the
-    machine's roofs.
+    The exponent is the one between the two largest sizes with known work, or MOST_POWER if unknown. The
+    work at the current size is known before any call. The minimum follows from the machine's roofs.
     """
     there = [i for i in arm.work if i not in left[1:] and _extent(state, i) > 0]
     known = sorted(there, key=lambda i: _extent(state, i))
