@@ -137,7 +137,8 @@ class RunController:
     async def _queue(self, request: Measure) -> None:
         """Queue a run with the known roofs (hardware limits) of the machines.
 
-        If the user waits on the screen for a short run on this machine, the roofs are measured after the run.
+        For a run in one process on this machine, a lab with a screen measures unknown roofs only after the
+        run, so that the user does not wait for them.
         """
         later = self.state.paced and request.budget.workers == 1 and not any(a.host for a in request.arms)
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known(), roofs_later=later))
@@ -195,9 +196,9 @@ class RunController:
             self._rested()
 
     def _moved(self, *, now: bool = False, quiet: bool = False) -> None:
-        """React to settings that changed because of an undo or because another preset was chosen.
+        """Redraw after an undo, a redo or the choice of another preset. With live sliders, also measure.
 
-        now: measure immediately. quiet: do not measure.
+        now: measure without waiting `REST_S` seconds. quiet: do not measure.
         """
         self._notify(Change.SETTINGS)
         if quiet:

@@ -60,8 +60,8 @@ class Checker:
         self._told()
 
     async def _measure(self, preset: Preset) -> RunResult:
-        """Measure a preset. On a machine without a GPU, measure claims that do not mention the GPU on the
-        CPU, even if the document's code runs only on a GPU.
+        """Measure a preset. If the document's code runs only on a GPU and this machine has none, measure the
+        code on the CPU, to judge the claims that are not about the GPU.
         """
         machines = await self._lab.ready()
         modes = {claim.text for claim in preset.claims if not claim.about_gpu}
@@ -82,8 +82,8 @@ class Checker:
         shown = self._lab.state.shown
         check.at = check.at or shown.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         check.machine = check.machine or shown.machine
-        # A run on several hosts has a verdict for each host. The first host's verdict comes last and wins,
-        # because the page names this host.
+        # A run on several hosts has a verdict for each host. `reversed` keeps the first host's verdict,
+        # because the page names that host.
         verdicts = {verdict.text: verdict for verdict in reversed(result.claims)}
         for statement in check.statements:
             found = verdicts.get(statement.text)
@@ -111,8 +111,8 @@ def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
 def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] = {}) -> FactCheck:
     """Return the presets' claims, in the order in which the document makes them.
 
-    prose: the document's text by line number. A claim gets the number of the line that it quotes, else that
-    of its code.
+    prose: the document's text by line number. Each claim is listed with the line that it quotes, or
+    else with the first line of its code.
     """
     rows = []
     for preset in presets:
@@ -171,7 +171,7 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
 
 
 UNMEASURED = "No benchmark near this sentence has the op and shape that it names, so none decides it."
-"""Evidence of a claim about an op or shape that no nearby benchmark uses."""
+"""Shown as the evidence for a claim about an op or shape that no nearby benchmark uses."""
 CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
 """Kinds of claims that tuilab recognizes in prose, as clauses for a message."""
 

@@ -20,8 +20,8 @@ class Ghosts:
             self.kept = [ghost(run), *self.kept][:MOST_GHOSTS]
 
     def under(self, run: RunState) -> list[RunState]:
-        """Return the ghosts to draw with a run: runs of the same workload, without sweeps. Runs of this lab
-        come first.
+        """Return the ghosts to draw behind a run: earlier runs of the same workload, except sweeps. Runs of
+        this lab come first.
         """
         if run.scenario is None:
             return []

@@ -255,7 +255,7 @@ class History:
     def check(self, file: Path | None = None, *, repair: bool = False) -> tuple[Checked, Repaired | None]:
         """Check every event in this history, or in `file`, a damaged history that was set aside.
 
-        repair: recover the readable events; the events in `file` are added to this history. Raises
+        repair: also recover the readable events, and add those of `file` to this history. Raises
         InputError.
         """
         if self.store.file is None:
@@ -444,7 +444,7 @@ def compared(
     """Compare runs with the baseline among them, or with the first run if there is no baseline. A single run
     is compared with a pinned baseline of the same preset or workload.
 
-    Returns the runs and their comparison: None if there is nothing to compare. Raises Stopped.
+    Returns the runs and their comparison, which is None for a single run without a baseline. Raises Stopped.
     """
     chosen = list(entries)
     if len(chosen) == 1:

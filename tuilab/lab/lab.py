@@ -98,10 +98,10 @@ class Lab(RunController):
         """hosts: the hosts to measure on, by ssh or environment name; "" for this machine. environments:
         other Python environments on this machine; an environment without a name replaces the lab's own
         environment. say: called with messages about the history; by default they go to standard error.
-        runner, store: create the runner and open the history; None for the usual ones. state: the initial
-        state. rerun: measure again when a slider comes to rest. forks: prepare forked processes for the next
-        run (`Budget.forks`). scope: the files that the first worker may open (`tuilab.model.requests.scope`);
-        "" for no restriction. Raises InputError for an invalid host name.
+        runner: creates the runner; None for real workers. store: opens the history; None for the user's own
+        history. state: the initial state. rerun: measure again when a slider comes to rest. forks: prepare
+        forked processes for the next run (`Budget.forks`). scope: the files that the first worker may open
+        (`tuilab.model.requests.scope`); "" for no restriction. Raises InputError for an invalid host name.
         """
         self.hosts, self.environments = tuple(dict.fromkeys(hosts)), {one.name: one for one in environments}
         usual = partial(_run_on, self.hosts, self.environments, forks, scope)
@@ -209,8 +209,8 @@ class Lab(RunController):
         self._notify(change)
 
     def receive(self, event: Event) -> None:
-        """Apply a worker's event. Before the end of a run, also apply the range of results from similar
-        runs.
+        """Apply a worker's event. If the event ends a run, first apply the range of results of similar runs,
+        because the summary of the run uses it.
         """
         if alike := self.saved.alike(event):
             super().receive(alike)
@@ -397,7 +397,7 @@ class Lab(RunController):
         Raises InputError if nothing is missing, or if the machine or the code has changed.
         """
         earlier = self.history.state(run)
-        if not self.state.presets.all:  # the preset's claims are judged at the end of the run
+        if not self.state.presets.all:  # the result of the run needs the preset's claims
             self.load_presets()
         request = resume.request(earlier)
         resume.check_code(earlier)

@@ -1,4 +1,4 @@
-"""Saves the mark of each preset's verdict, per machine."""
+"""Saves the latest verdict on each preset's claims, by machine, for the marks in the list of presets."""
 
 import json
 from pathlib import Path

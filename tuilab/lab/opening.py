@@ -41,7 +41,7 @@ def document(words: str) -> DocumentReport:
     path = expanded(words)
     with open_regular(path) as file:
         start = file.read(FIRST)
-    # The last character may be cut off.
+    # The bytes may end within a UTF-8 character, which has up to four bytes.
     if b"\0" in start or len(start.decode(errors="ignore").encode()) < len(start) - 3:
         raise InputError(words, "binary data", "a document, a preset, code, a model or a recording")
     return read_installed(path, validate=validate)

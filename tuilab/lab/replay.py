@@ -35,8 +35,8 @@ def label(started: RunStarted) -> str:
 class Replay:
     """A recorded run with player controls: pause, step, seek, speed.
 
-    The position is the number of rounds shown so far. At position 0 the run is prepared; at `rounds` it has
-    ended. Rounds are unpacked only when they are shown.
+    The position is the number of rounds shown so far. Position 0 shows the run before its first round;
+    position `rounds` shows the end of the run. Rounds are unpacked only when they are shown.
     """
 
     def __init__(self, parts: Iterable[Event | Piece], saved: bool = False) -> None:
@@ -46,8 +46,7 @@ class Replay:
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
-        # A step is one event. These lists hold the positions of the start of each part, and of the end of the
-        # last part: in steps and in rounds.
+        # For each part, the number of steps (events) and of rounds before it. The last entries are totals.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
         self._rounds = list(accumulate((_rounds(part) for part in self._parts), initial=0))
         self._at = 0
@@ -104,7 +103,7 @@ class Replay:
         """Replay events to `receive` at their recorded pace until cancelled.
 
         rewind: clears the screen before the replay jumps back. ready: returns True if the screen can receive
-        events now. take: receives the rounds of a whole part that a seek skips.
+        events now. take: receives all rounds of a part at once if a seek skips the part.
         """
         while True:
             while not ready():
@@ -135,8 +134,8 @@ class Replay:
         take: Callable[[Rounds], None] | None = None,
         goal: int = 0,
     ) -> bool:
-        """Deliver the next event, or all rounds of a part that ends before the goal. Returns True for a whole
-        part.
+        """Deliver the next event, or a whole part if the part ends at or before the step `goal`. Returns True
+        after a whole part.
         """
         index = self._part(self._at)
         part, end = self._parts[index], self._steps[index + 1]

@@ -54,8 +54,7 @@ def request(state: RunState) -> Measure:
     hosts = {state.arms[name].arm.host for name in lacking}
     if hosts.intersection(by_turns):
         hosts.update(by_turns)
-    # Include the host's other arms, and those of hosts that take turns with this host, because their rounds
-    # are paired.
+    # Measure all arms of these hosts, even complete arms, because rounds of different arms are paired.
     arms = [arm.arm for arm in state.arms.values() if arm.arm.host in hosts and can_run(arm)]
     return Measure(
         id=state.run,

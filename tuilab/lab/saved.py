@@ -66,7 +66,8 @@ class SavedRuns:
         return self._recorder
 
     def keep(self, finish: bool) -> Sequence[str]:
-        """Save runs while they are measured, even if this process is killed. Returns messages for the user.
+        """Start to save runs. Workers also save them to files, which remain if this process is killed.
+        Returns messages for the user.
 
         finish: let workers finish an active run after the lab has ended.
         """
@@ -80,7 +81,9 @@ class SavedRuns:
         self._mark(event)
 
     def extend(self, request: Measure) -> Measure:
-        """Let further events continue a saved run. Returns the request with the lab's settings for saving."""
+        """Append the events of a request to the saved run with the request's id. Returns the request with the
+        lab's settings for saving.
+        """
         self.record().go_on(request.id)
         return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
 
@@ -99,8 +102,8 @@ class SavedRuns:
             return False
 
     def alike(self, event: Event) -> RunsAlike | None:
-        """Return the range of results from similar saved runs if the event successfully ends the run on the
-        screen.
+        """If the event is the successful end of the run on the screen, return the range of results of similar
+        saved runs.
         """
         shown, recorder = self._state.shown, self._recorder
         over = isinstance(event, Finished) and event.status == "ok" and event.run == shown.run
@@ -112,8 +115,9 @@ class SavedRuns:
             self._recorder.conclude(shown, self._state.claims_of(shown.preset))
 
     def _mark(self, event: Event | None = None) -> None:
-        """Save the verdict marks of the machine at the end of a run. At the start of recording or of the
-        worker, load the marks instead.
+        """Load or save the verdicts that mark the presets in the list.
+
+        Loads them if the event is None or reports a ready worker, and saves them at the end of a run.
         """
         file = self._recorder.store.file if self._recorder is not None else None
         machine, known = self._state.machine, self._state.verdicts

@@ -51,8 +51,8 @@ READING, LEAST_READ = 0.02, 2
 """
 LONGEST_SOURCE = 2**20
 LIVE_S, PAGE_SHARE = 0.5, 20
-"""Minimum time between two updates of a live page: `LIVE_S` seconds, and `PAGE_SHARE` times the duration of
-an update.
+"""Minimum time between two updates of a live page: `LIVE_S` seconds or `PAGE_SHARE` times the duration of an
+update, whichever is longer.
 """
 TAIL = 2**16
 """Number of output bytes to search for the last lines. Large, because a progress bar writes many bytes into a
@@ -109,7 +109,7 @@ class Watched:
     devices: Devices = field(default_factory=Devices)
     _messages: int = 0
     _built: tuple[object, Page] | None = None
-    """The page of a program that has ended, preceded by the facts from which the page was built."""
+    """For a program that has ended: the facts from which the page was built, and the page."""
 
     def sample(self) -> None:
         """Sample the devices if the program runs training steps and a sample is due."""
@@ -217,8 +217,8 @@ class Watched:
 
 
 def spread(count: int) -> list[int]:
-    """Return the indices in an order that starts with both ends and the middle, and then fills the gaps
-    evenly.
+    """Return the indices from 0 to `count` - 1: both ends, then the middle, then evenly the gaps between
+    them.
     """
     order, gap = dict.fromkeys((0, count - 1) if count else ()), count
     while len(order) < count:
@@ -487,7 +487,7 @@ def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
 
 
 def sources(processes: Iterable[Process]) -> dict[str, str]:
-    """Return the text of the user's source files, by file name as the events name them."""
+    """Return the text of the user's source files, by the file name that the events use."""
     out = {}
     for process in processes:
         names = {process.hello.script} if process.hello else set()
