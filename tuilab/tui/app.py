@@ -151,7 +151,7 @@ class LabApp(LastingApp):
 
     async def open_preset(self, name: str, values: "Mapping[str, Value]") -> None:
         """Open a preset in the lab, above the watched program's page. `values` sets the preset's parameters;
-        other names are ignored.
+        names of other parameters are ignored.
 
         Measures the preset, unless the watched program still runs and would compete for the processors.
         """

@@ -38,13 +38,13 @@ from textual.widgets._toast import ToastRack
 LOOK_S = 1.0
 """Interval between checks that the terminal still exists."""
 PAINT = 1_000
-"""Number of characters from which an output is dropped if it equals the previous output.
+"""An output that is longer than this number of characters is dropped if it equals the previous output.
 
-Outputs of this length paint cells at fixed positions, so repeating them changes nothing.
+Such long outputs paint cells at fixed positions, so repeating them changes nothing.
 """
 MOST_WAITING = 8_192
-"""Maximum bytes of input waiting for the app. If more input arrives, all of it is dropped: nobody types this
-fast.
+"""Maximum bytes of input waiting for the app, in addition to a paste of `MOST_PASTED` bytes. If more input
+arrives, all of it is dropped: nobody types this fast.
 """
 MOST_PASTED = 8_192
 """Maximum bytes of a paste; further bytes are dropped."""
@@ -252,7 +252,7 @@ class Input:
                 self._bear(self._parser.tick)
 
     def _take(self, data: bytes) -> None:
-        """Queue input. If more than the limit waits, drop all queued input, and further input until the next
+        """Queue input. If the queue exceeds its limit, drop the whole queue, and further input until the next
         pause.
         """
         if self._pasted is not None:

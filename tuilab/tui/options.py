@@ -22,7 +22,7 @@ class Options:
     ascii_only: bool | None = None
     """Draw with ASCII only; None to choose by the terminal."""
     keymap: Path | None = None
-    """None for the user's own keymap file."""
+    """File with the user's key bindings; None for the default file."""
     presets: tuple[Path, ...] = ()
     """Folders with presets; () for the default folders."""
     replay: Path | None = None

@@ -42,8 +42,8 @@ def path_question(begun: str = "") -> "MenuScreen":
 
 class Opener:
     reading = ""
-    """Name of the user's file that is being loaded; "" if there is none. The key for a run then applies to
-    this file.
+    """Name of the user's file that is being loaded; "" if there is none. While it is loaded, the key for a
+    run applies to it.
     """
     run_requested = False
     """True if the user requested a run while a file was being loaded."""
@@ -140,7 +140,10 @@ class Opener:
         remember_opened(words)
 
     async def _open_document(self, path: str, functions: bool) -> None:
-        """Show the page of a document. functions: for a Python file, first offer its other uses."""
+        """Show the page of a document.
+
+        functions: first offer to watch a Python file as a program, or to measure one of its functions.
+        """
         from tuilab.lab import opening
         from tuilab.tui.screens.document import DocumentScreen
 
@@ -184,8 +187,8 @@ class Opener:
         self._navigation.close_drawer()
 
     def open_with(self, name: str, values: Mapping[str, Value], *, measure: bool) -> None:
-        """Open a preset above the watched program's page. `values` sets the preset's parameters; other names
-        are ignored.
+        """Open a preset above the watched program's page. `values` sets the preset's parameters; names of
+        other parameters are ignored.
         """
         preset = self._lab.state.presets.find(name)
         if preset is None:

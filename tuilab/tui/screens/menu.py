@@ -56,8 +56,7 @@ class Paths(Suggester):
 
 class PathInput(LineInput):
     """A text field for a path. Tab completes the path, as in a shell; if nothing can be completed, Tab
-    moves the
-    focus.
+    moves the focus.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -21,8 +21,7 @@ NONE_FITS = "None of the usual shapes is known to fit this function."
 
 class ShapesScreen(Page[Sequence[str]]):
     """A form with a text field for each argument. Returns a text such as `a=float32[32,64]` for each
-    argument, or
-    None.
+    argument, or None.
     """
 
     DEFAULT_CSS = """

@@ -22,7 +22,7 @@ from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 12
-"""Rows reserved for the plot before there is more than one row of sentences."""
+"""Rows reserved for the plot. The sentences get up to four of the remaining rows, but at least one."""
 
 
 class SweepView(View):

@@ -81,13 +81,14 @@ values are not the document's. If the answer is cut off, the best case on a GPU 
         lines = wrap(sentence, width)
         if len(lines) > room or not _fits(lines, width, height, width_of(tag)):
             kept = width_of(tag) + len(more) + 2
-            # Show the best case on a GPU here: the answer mentions it last, but users without a GPU look for
-            # it first.
+            # The last line shows the best case on a GPU: users without a GPU look for it first, but the
+            # answer mentions it at its end, which is cut off.
             words = [said.gpu] if said.gpu and kept + len(said.gpu) + 2 < width * 0.8 else []
             words += [more] if kept < width / 2 else []
             shown = whole_sentences(sentence, width, height, kept)
             if said.hint and said.aside not in shown and kept + len(said.hint) + 2 < width * 0.8:
-                # The quotient of the medians on the screen differs from the ratio, and its reason is cut off.
+                # The ratio on the screen is not the quotient of the medians, and the sentence that explains
+                # this is cut off.
                 words = [said.hint, more]
             for each in words:
                 tag += [("  " if tag else "", TEXT), (each, MUTED)]

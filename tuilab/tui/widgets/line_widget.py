@@ -22,7 +22,7 @@ from tuilab.tui.widgets.wording import wrap
 # Opacity of the text color over the background, by shade.
 _SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
 STRONG_TINT = 30
-"""Percentage from which a background shows its hue clearly."""
+"""Minimum percentage of a hue in a background at which the hue is clearly visible."""
 _ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning"}
 
 

@@ -244,8 +244,8 @@ class Picture:
         self._canvas.below.update(((row, column), (character, style)) for row in rows)
 
     def _span(self, band: Limits) -> range:
-        """Return the rows of a band. A band that is less than one row high has none, because a full row would
-        exaggerate the interval.
+        """Return the rows of a band. A band that is less than one row high gets no row, because a full row
+        would exaggerate the interval.
         """
         low, high = (place(y, self.ends[1], self.chart.y.log) for y in band)
         return (
