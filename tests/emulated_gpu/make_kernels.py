@@ -67,8 +67,8 @@ def merged(lines: Iterable[str]) -> list[str]:
     out = []
     for line in lines:
         op, types, host = line.split(" | ")
+        # `allowed` contains the types of the last attribute
         name, _, allowed = types.rpartition("=")
-        # types of the last attribute; all else is equal within a group
         if not name:
             out.append(line)
         else:

@@ -97,8 +97,8 @@ def test_own_code_fed_by_tf_data_is_not_refused_on_a_gpu(slow_gpu: Worker) -> No
 
 @pytest.mark.parametrize("mode", ["graph", "eager"])
 def test_a_profile_counts_each_op_once(quick_gpu: Worker, mode: Literal["graph", "eager"]) -> None:
-    """Each kernel of the device counts once, even if there are more than the table of the profile can hold.
-    The emulating processor's kernels do not count.
+    """Each kernel of the device counts once, even if the profile's table cannot hold all kernels. The kernels
+    of the emulating processor do not count.
     """
     arm = Arm("GPU:0", mode, "resident")
     question = ProfileArm(scenario=Scenario("own", {}, f"{PACED}:a_thousand"), arm=arm, seconds=0.01)

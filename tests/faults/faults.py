@@ -71,7 +71,7 @@ def done(terminal: Terminal) -> None:
 def cannot_be_written(terminal: Terminal) -> None:
     """Assert that the screen reports that files cannot be written.
 
-    A key press would hide the message, so a key is pressed only if the run ended before the message.
+    If the run ended without this message, starts another run, whose data cannot be written either.
     """
     words = "not saved: "
     terminal.until(lambda: terminal.shows(words) or terminal.shows("done,"), REACTS_S, words)
@@ -520,8 +520,8 @@ def store_is_no_database(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def no_home(trial: Trial, rng: random.Random) -> None:
-    """The data folder cannot be created, so runs are saved in a temporary folder. They move when the data
-    folder can be created.
+    """The data folder cannot be created, so runs are saved in a temporary folder. The next lab moves the
+    runs to the data folder, which can then be created.
     """
     (trial.folder / "in-the-way").write_text("")
     bad = str(trial.folder / "in-the-way" / "data")

@@ -10,7 +10,9 @@ from tuilab.model import events, requests
 from tuilab.worker.context import Context
 
 WORKERS = 50_000
-"""Number of the worker's first payload, which makes its tokens unique."""
+"""Number of the worker's first payload. It is so large that no other source of payloads reaches it, so the
+worker's tokens are unique.
+"""
 SUPPLY = Supply(first=WORKERS)
 MANY = {"nodes": 60, "logs": 60}
 HANDLERS: dict[type[requests.Request], str] = {

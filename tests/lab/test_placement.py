@@ -23,7 +23,7 @@ def test_placement_rows_of_several_arms_and_points_are_joined():
         wanted += [placement_row(arm, node) for node in nodes]
     assert list(PlacementRows(run_state(1))) == []
     rows = PlacementRows(state)
-    # this row comes later, so it is not included yet
+    # rows that are applied after the creation of `rows` are not included
     state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=tuple(placed())))
     assert list(rows) == wanted and len(rows) == 8
     assert (rows[-1], rows[2:6], rows[::3]) == (wanted[-1], wanted[2:6], wanted[::3])

@@ -74,7 +74,7 @@ def _rest(state: RunState) -> str:
 def test_the_rest_of_a_run_is_described_by_the_precision_that_it_reaches():
     state = folded(*run_of("r1", 3, *MODES))
     near = further(state, 0.2, QUICK)
-    # After one import (4 s), a fork with three arms takes 0.69 s: 15 forks.
+    # One process imports TensorFlow, and all further processes are forked from it, so one import counts.
     assert further_s(near, machine(), 10.0) - further_s(near, machine(), 3.0) == pytest.approx(7.0)
     gpu = machine(devices=(CPU, GPU))
     # With a GPU, processes cannot be forked, so each of 15 further processes imports TensorFlow.

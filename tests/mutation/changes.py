@@ -95,8 +95,8 @@ class _Finder:
         self._left_out = self._untold()
 
     def _untold(self) -> set[int]:
-        """Return the ids of the nodes that must not change: docstrings, annotations, code for type checkers,
-        and whether `repr` shows a field.
+        """Return the ids of the nodes that must not change, such as docstrings, annotations, imports, errors
+        and decorators.
         """
         out: set[int] = set()
         for node in ast.walk(self._tree):

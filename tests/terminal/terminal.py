@@ -135,8 +135,9 @@ class Terminal:
         return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
 
     def compares(self) -> float:
-        """Wait until the Compare view shows a comparison. The arm with the smallest median need not be the
-        fastest one.
+        """Wait until the Compare view shows a comparison. Returns the waiting time in seconds.
+
+        The view shows "smallest median" if the ratios within rounds do not confirm that this arm is fastest.
         """
         return self.until(
             lambda: self.shows("fastest") or self.shows("smallest median"), what="a comparison on the screen"

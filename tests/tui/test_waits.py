@@ -180,8 +180,8 @@ async def test_a_sweep_shows_its_stage_until_it_has_a_point(tmp_path: Path, size
 async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    """Until an arm is measured, the answer shows the arm's first figures, which do not count. Of failed arms,
-    the answer shows only the number.
+    """Before the first round, the answer shows figures from the arms' warm-ups, marked as not counted. It
+    shows the number of failed arms, but not their errors.
     """
     app = lab(tmp_path, hold=0)
     async with opened(app, size) as pilot:
