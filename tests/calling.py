@@ -45,14 +45,14 @@ def run(data: Path, *words: str, seconds: float = 120, **how: Any) -> Done:
 
 
 class Stream(io.TextIOWrapper):
-    """Captures the output of a command in this process. It is not a terminal."""
+    """Captures the output of a command in this process. Is not a terminal."""
 
     def isatty(self) -> bool:
         return False
 
 
 def here(*words: str) -> Done:
-    """Run the command in this process, which is faster than starting Python. Only for commands that need no
+    """Run the command in this process, which is faster than starting Python. Supports no commands that need a
     worker.
     """
     streams = [Stream(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]

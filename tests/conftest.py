@@ -1,4 +1,4 @@
-"""Shared fixtures, such as a real TensorFlow worker, which starts once for all tests that use it."""
+"""Shared fixtures, such as a real TensorFlow worker that starts once for all tests."""
 
 import os
 import shutil
@@ -63,7 +63,7 @@ SLOW = (
     "profile/test_recorded",
     "workloads/test_memory_figures",
 )
-"""Folders and files whose tests are slow: they start programs, or have many cases or screens."""
+"""Folders and files with slow tests, which start programs or have many cases or screens."""
 TENSORFLOW = {"emulated_gpu", "gpu_worker", "newcomer", "tf", "worker"}
 """Fixtures that start TensorFlow; `newcomer` (tests/journeys) also installs the wheel."""
 
@@ -89,7 +89,7 @@ settings.load_profile("same")
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the tests their own preferences. All test processes of a session share the measured roofs
+    """Give the tests their own preferences. The test processes of a session share the measured roofs
     (hardware limits).
     """
     session = tmp_path_factory.getbasetemp()
@@ -184,9 +184,7 @@ class Worker:
         lines.put(b"")
 
     def _confine(self, scope: str) -> None:
-        """Switch to a worker process that is confined to the scope, or back to the unconfined process, as the
-        lab does.
-        """
+        """Switch to a worker process with the confinement of the scope, as the lab does."""
         if self._scope:
             self.close()
             assert self._beside is not None
@@ -210,7 +208,7 @@ class Worker:
     def next(self, timeout: float = ANSWER_S, *, patient: bool = False) -> Event:
         """Return the next event.
 
-        Fails the test if none arrives (raises TimeoutError if `patient`) or if the worker has ended.
+        Without an event, or if the worker has ended, fails the test (with `patient`, raises TimeoutError).
         """
         try:
             line = self._lines.get(timeout=timeout)
@@ -225,7 +223,7 @@ class Worker:
     def measure(
         self, request: requests.Measure, watch: Callable[[Event], object] = lambda event: None
     ) -> list[Event]:
-        """Run a request to its end and return its events. watch: called with each event; it may send
+        """Run a request to its end and return its events. watch: called with each event; may send
         requests.
         """
         self.send(request)
@@ -280,7 +278,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests that are slow or start TensorFlow; deselect other tiers and long tests.
+    """Mark tests that are slow or start TensorFlow. Deselect other tiers and long tests.
 
     With `--snapshot-update`, also deselect tests without snapshots.
     """
@@ -320,7 +318,7 @@ def give_two_cpus(tensorflow: Any) -> None:
     """Give TensorFlow two logical CPUs when it is imported, so that an op can run on a device other than the
     host.
 
-    This must happen at the import, because the first op in this process initializes the devices.
+    The setting must be made at the import, because the first op in this process initializes the devices.
     """
     cpu = tensorflow.config.list_physical_devices("CPU")[0]
     parts = [tensorflow.config.LogicalDeviceConfiguration() for _ in range(2)]
@@ -340,8 +338,9 @@ def tf() -> Any:
 
 @pytest.fixture(scope="session")
 def worker() -> Iterator[Worker]:
-    """Yield the shared worker, which starts as usual, without a fork. A test must wait for the end of its
-    requests, because the next test needs an idle worker.
+    """Yield the shared worker, which starts without a fork.
+
+    A test must wait for the end of its requests, because the next test needs an idle worker.
     """
     worker = Worker(environment={"TUILAB_TESTS_FORKED": ""})
     yield worker
@@ -351,7 +350,8 @@ def worker() -> Iterator[Worker]:
 @pytest.fixture(scope="session")
 def emulated_gpu() -> Callable[..., dict[str, str]]:
     """Return a function that returns the environment variables for emulated GPUs (`build.environment`).
-    Skips the test if they are unavailable.
+
+    Skips the test if emulated GPUs are unavailable.
     """
     try:
         build.environment()

@@ -1,5 +1,5 @@
-"""Data that the test processes of a session share: the machine's roofs, and results that are
-computed once.
+"""Data that the test processes of a session share: the machine's roofs, and results that are computed
+once.
 """
 
 import fcntl
@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 
 MACHINES = "TUILAB_TESTS_MACHINES"
-"""Environment variable with the path of the folder for the roofs that this session's tests share."""
+"""Environment variable with the folder of the roofs that this session's tests share."""
 
 
 def knowing(folder: Path) -> str:
-    """Create a data folder for TUILAB_DATA that contains the session's shared roofs.
+    """Create a data folder for TUILAB_DATA with the session's shared roofs.
 
-    The first run in a data folder measures the machine's roofs, which takes longer than most tests. Outside
-    a test session, nothing is shared.
+    The first run in a data folder measures the machine's roofs, which takes longer than most tests. Outside a
+    test session, nothing is shared.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if MACHINES in os.environ and not (folder / "machines").exists():
@@ -26,8 +26,8 @@ def knowing(folder: Path) -> str:
 
 
 def once(name: str, make: Callable[[Path], dict[str, str]]) -> dict[str, str]:
-    """Return the result of `make`, which only the first process of this session calls; the others wait for
-    it.
+    """Return the result of `make`, which only the first process of this session calls. The others wait for
+    the result.
     """
     folder = Path(os.environ[MACHINES]).parent / name
     folder.mkdir(exist_ok=True)

@@ -39,9 +39,7 @@ CACHE = "cuda-cache"
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a step's program: its exit code (124 after a timeout), its duration in seconds, and its
-    output.
-    """
+    """The outcome of a step's program: exit code (124 after a timeout), duration in seconds, and output."""
 
     code: int
     seconds: float
@@ -59,8 +57,8 @@ class Outcome:
 class Step:
     """A step of the day.
 
-    argv: the command, with DIR for the day's folder. believed: yields the differences between the outcome
-    and the code's assumptions.
+    argv: the command, with DIR for the day's folder. believed: yields the differences between the outcome and
+    the code's assumptions.
     """
 
     name: str
@@ -204,7 +202,7 @@ def profiled(o: Outcome) -> Differences:
 
 
 def machine(o: Outcome) -> Differences:
-    """Expect a data sheet for the GPU, and no figure above its limits. Reports each figure's share of its
+    """Expect a data sheet for the GPU, and no figure above its limits. Report each figure's share of its
     limit.
     """
     yield from ended(o)
@@ -229,8 +227,8 @@ def machine(o: Outcome) -> Differences:
 
 
 def shared(o: Outcome) -> Differences:
-    """Expect the run to continue when another program starts to use the GPU, and the next run to name the
-    program that uses its memory.
+    """Expect the run to continue when another program uses the GPU, and the next run to name the program that
+    holds GPU memory.
     """
     yield from ended(o)
     if "is shared: " not in o.out:
@@ -254,7 +252,7 @@ def stalls(o: Outcome) -> Differences:
 
 
 def largest(o: Outcome) -> Differences:
-    """Expect that calls determine a GPU arm's largest batch, which the GPU's memory limits."""
+    """Expect the GPU's memory to limit the largest batch of a GPU arm, as determined by calls."""
     yield from run(o)
     fits = [f for f in (o.json().get("model") or {}).get("fits_on", []) if f["device"].startswith("GPU")]
     if not fits:
@@ -317,8 +315,8 @@ def ended(o: Outcome) -> Differences:
 
 
 def steps(folder: Path, presets: list[str], install: str, side: int, every: bool = False) -> list[Step]:
-    """Return the day's steps, the most valuable first. every: measure all of our own functions, models and
-    programs.
+    """Return the day's steps, the most valuable first. every: True to measure all of our own functions,
+    models and programs.
     """
     truth = TRUTHS.replace("DIR", str(folder)).replace("SIDE", str(side))
     quick = ["--budget", "quick", "--json"]
@@ -406,7 +404,7 @@ def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
 
 
 def day(folder: Path, chosen: list[Step], minutes: float) -> str:
-    """Run the steps; return the page with the times and then the differences."""
+    """Run the steps. Return the page with the times and then the differences."""
     begun = time.monotonic()
     times, found, cached, page = list[str](), list[str](), 0, ""
     for step in chosen:
@@ -514,7 +512,7 @@ def bounds(state: Any, name: str, card: str) -> Iterable[str]:
 def record_own(folder: Path, every: int) -> int:
     """Record short runs of our own functions and models, and compare their GPU arms with their bounds.
 
-    every: 1 to take all of them, 4 to take one in four. Return 1 if one failed.
+    every: 1 to take all of them, 4 to take one in four. Return 1 if one of them failed.
     """
     import tensorflow
 
@@ -573,7 +571,7 @@ def record_own(folder: Path, every: int) -> int:
 
 
 def watch(folder: Path, every: bool) -> int:
-    """Run programs alone and watched, and compare their times and findings. Return 1 if one failed."""
+    """Run programs alone and watched, and compare their times and findings. Return 1 if a program failed."""
     place = Path(__file__).parent / "watch" / "programs"
     programs = [place / f"{name}.py" for name in WATCHED[: None if every else 6]]
     programs += sorted({*(place / "gpu").glob("*.py")} - {*programs}) if every else []
@@ -609,11 +607,11 @@ WATCHED = (
     *("gpu/recurrent_dropout", "good_lstm", "good_fit_dataset", "fit_small_batches", "loop_numpy_fed"),
     *("loop_eager", "good_xla"),
 )
-"""The programs to watch. By default, only the first six; with --all, also all other programs for a GPU."""
+"""The programs to watch: by default, the first six; with --all, also all other programs for a GPU."""
 
 
 def beside() -> int:
-    """Resume the last run and make another run while another program occupies GPU memory. Return the exit
+    """Resume the last run, and make another run while another program occupies GPU memory. Return the exit
     code.
     """
     neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdout=subprocess.PIPE)

@@ -41,7 +41,6 @@ def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
 
 
 def rounds(run: str, count: int, *arms: Arm, seconds: float = 1e-3, point: int = 0) -> list[e.Round]:
-    """Return `count` rounds, ten per second, in which each arm takes `seconds` per call."""
     blocks = tuple(e.Block(arm.id, point, 10, 10 * seconds) for arm in arms or (GRAPH,))
     return [e.Round(run=run, index=i, blocks=blocks, elapsed_s=i / 10) for i in range(count)]
 
@@ -60,7 +59,7 @@ def profile(arm: str = GRAPH.id, **about: Any) -> Profile:
 
 
 def account(total_s: float | None = None, halves: dict[str, float] | None = None, **parts: float) -> Account:
-    """Return the account of a profiled call with these parts; the rest of the total is unknown."""
+    """Return the account of a profiled call with these parts. The rest of the total is unknown."""
     total = sum(parts.values()) if total_s is None else total_s
     rest = total - sum(parts.values())
     whole = {**parts, NOT_KNOWN: rest} if rest > 1e-9 * total else parts

@@ -1,4 +1,4 @@
-"""The `tuilab` command. Without arguments it opens the lab and skips the import of command modules."""
+"""The `tuilab` command. Without arguments, opens the lab without importing the modules of the commands."""
 
 import os
 import signal
@@ -8,7 +8,6 @@ from tuilab.streams import repair_streams
 
 
 def main() -> None:
-    """Open the lab, or run the command that the arguments name."""
     repair_streams()
     # if the parent process ignores SIGCHLD, the lab would never see a child process end
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

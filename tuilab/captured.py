@@ -1,7 +1,7 @@
 """`tuilab.capture`: saves a function or model of a running program as a folder for `tuilab run`.
 
-It needs only the program's own TensorFlow, because the observer of `tuilab watch` loads this file into
-programs without the lab. Supports Python 3.9 and later.
+Needs only the program's own TensorFlow, because the observer of `tuilab watch` loads this file into programs
+without the lab. Supports Python 3.9 and later.
 """
 
 import contextlib
@@ -20,8 +20,7 @@ from typing import Any
 MANIFEST = "tuilab.json"
 VERSION = 1
 SIGNATURE, AS_CALLED = "call", "as_called"
-"""Names of two signatures: the graph for any batch, and the graph with the shapes of the captured call, if
-these are fixed.
+"""Names of two signatures: the graph for any batch, and the graph for the captured call's shapes, if fixed.
 
 A graph with fixed shapes need not compute shapes in each call or loop iteration. For the gradient of a
 recurrent layer, the graph for any batch takes a fifth longer than the program's own graph.
@@ -38,15 +37,14 @@ class Manifest:
     """Notes about the capture, as sentences."""
     batch: int = 0
     versions: Mapping[str, str] | None = None
-    """Versions with which the folder was written: `tensorflow`, `python`."""
+    """Versions of `tensorflow` and `python` that wrote the folder."""
     mixed: bool = False
     """True if the step runs with TensorFlow's automatic mixed precision."""
     steps: int = 1
-    """Number of steps in one call."""
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> "Manifest":
-        """Read the manifest from JSON. Raises KeyError, TypeError or ValueError if it is invalid."""
+        """Read the manifest from JSON. Raises KeyError, TypeError or ValueError for an invalid manifest."""
         from tuilab.model.sanitize import sanitize_line
 
         if found["version"] != VERSION:
@@ -60,7 +58,7 @@ class Manifest:
 
 
 def repeat(tf: Any, step: Callable[[], Any], steps: int) -> Any:
-    """Run the step that many times, in a loop of the graph; return its last results."""
+    """Run the step `steps` times, in a loop of the graph. Return the last results."""
     if steps == 1:
         return step()
     _, results = tf.while_loop(
@@ -176,9 +174,7 @@ def _write(
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress TensorFlow's message that names the output folder, because the folder is renamed once it is
-    complete.
-    """
+    """Suppress TensorFlow's message with the output folder, because that folder is renamed once complete."""
     logger = logging.getLogger("tensorflow")
     before = logger.level
     logger.setLevel(max(before, logging.WARNING))
@@ -190,7 +186,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _held(folder: Path) -> "Iterator[bool]":
-    """Lock the folder, and yield True if this process acquired the lock.
+    """Lock the folder. Yield True if this process acquired the lock.
 
     The lock tells other processes that the folder's writer is alive.
     """
@@ -213,7 +209,7 @@ def _held(folder: Path) -> "Iterator[bool]":
 
 
 def _remove_left(whole: Path) -> None:
-    """Delete the temporary folders that interrupted captures of `whole` left next to it."""
+    """Delete temporary folders next to `whole` that interrupted captures left behind."""
     left = re.compile(re.escape(f".{whole.name}.") + r"[0-9]+\.(part|old)")
     for name in os.listdir(str(whole.parent)) if whole.parent.is_dir() else ():
         # Until the rename, the old capture is the only copy.
@@ -238,8 +234,9 @@ def _put(beside: Path, path: Path, old: Path) -> None:
 
 
 def _relaxed_graph(tf: Any, function: Any, exact: list[Any], as_called: Any, said: list[str]) -> Any:
-    """Return the function's graph for inputs whose shared first dimension is unknown; if tracing this graph
-    fails, return the graph for the captured call.
+    """Return the function's graph for inputs with an unknown shared first dimension.
+
+    If that graph cannot be traced, returns the graph for the captured call.
     """
     batches = {spec.shape[0] for spec in exact if spec.shape.rank}
     already = batches == {None}
@@ -263,7 +260,7 @@ def _relaxed_graph(tf: Any, function: Any, exact: list[Any], as_called: Any, sai
 
 class _Drawn:
     """Stands in for a dataset iterator while a function is traced. Each element consists of the function's
-    own inputs.
+    inputs.
     """
 
     def __init__(self, tf: Any, spec: Any, batch: Any = None) -> None:
@@ -293,8 +290,8 @@ class _Drawn:
 def _drawn_at_once(iterator: Any) -> int:
     """Return the number of examples per element of the iterator; 0 if unknown.
 
-    If `batch` created the iterator's dataset, the number comes from that dataset. If the user passed arrays
-    to Keras' `fit`, it comes from the frame of `fit` further up the stack.
+    The number comes from the `batch` call that created the iterator's dataset, or, for arrays passed to
+    Keras' `fit`, from the frame of `fit` on the stack.
     """
     frame: Any = sys._getframe()
     while frame is not None:
@@ -332,7 +329,7 @@ def _name(target: Any) -> str:
 
 
 def _words(target: Any, arguments: Any, named: Any, count: int, tf: Any) -> list[str]:
-    """Return a name for each input: the name of its parameter, with a number if the parameter holds several
+    """Return a name for each input: its parameter's name, with a number if the parameter holds several
     tensors.
     """
     inner = getattr(target, "python_function", target)

@@ -22,11 +22,11 @@ from tuilab.model.sanitize import sanitize_line
 
 OLDEST_PYTHON, OLDEST_TENSORFLOW = (3, 9), (2, 16)
 LOOK_S = 30.0
-"""Maximum seconds for an interpreter to describe itself. Its first start from a network disk may take several
+"""Maximum seconds for an interpreter to describe itself. A first start from a network disk may take several
 seconds.
 """
 MOST_PRINTED, PAUSE_S = 1_000_000, 0.05
-"""Maximum number of bytes that the interpreter may print, and the interval between two checks in seconds."""
+"""Maximum number of bytes that the interpreter may print, and seconds between two checks."""
 OWN = "."
 """The name that selects the lab's own environment."""
 
@@ -56,7 +56,7 @@ print(json.dumps(known))
 
 
 def python_of(place: str) -> Path | None:
-    """Return the interpreter for a path to a program or an environment folder; None if neither exists.
+    """Return the interpreter for the path of a program or of an environment folder; None if neither exists.
 
     Does not follow links, because the Python of a virtual environment finds its packages by its own path.
     """
@@ -73,8 +73,8 @@ def python_of(place: str) -> Path | None:
 def environment(place: str, where: str = "--python", tensorflow: bool = True) -> Environment | None:
     """Return the environment at a path; None for the lab's own environment.
 
-    where: the option or field to name in messages. tensorflow: require a TensorFlow version that the lab
-    supports. Raises InputError.
+    where: the option or field to name in messages. tensorflow: True to require a TensorFlow version that the
+    lab supports. Raises InputError.
     """
     if place == OWN or (found := python_of(place)) == Path(sys.executable):
         return None
@@ -97,9 +97,10 @@ def environment(place: str, where: str = "--python", tensorflow: bool = True) ->
 
 def look(python: str, where: str = "--python") -> dict[str, Any]:
     """Return an interpreter's description of itself: `python` (three numbers), `folder`, `path`, `tensorflow`
-    (its version; "" if unknown, None if not installed).
+    (version).
 
-    Raises InputError if the program cannot be run or is not Python.
+    `tensorflow` is "" for an unknown version, and None if TensorFlow is not installed. Raises InputError if
+    the program cannot be run or is not Python.
     """
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "VIRTUAL_ENV")}
     clean["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -124,10 +125,10 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
 
 
 def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
-    """Run a program and kill its remaining children; return its exit code, standard output and standard
+    """Run a program and kill its remaining children. Return its exit code, standard output and standard
     error.
 
-    Raises TimeoutError, OverflowError if it prints too much, and OSError if it cannot be started.
+    Raises TimeoutError, OverflowError for too much output, and OSError if the program cannot be started.
     """
     mark, deadline = uuid.uuid4().hex, time.monotonic() + LOOK_S
     program = subprocess.Popen(
@@ -177,8 +178,7 @@ def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> t
 
 
 def environments(words: Sequence[str]) -> tuple[Environment, ...]:
-    """Parse environments as users name them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` means the lab's own
-    environment.
+    """Parse environments in the user's form `NAME=PATH[,VARIABLE=VALUE…]`; the path `.` means the lab's own.
 
     Raises InputError.
     """
@@ -200,9 +200,8 @@ def _named(word: str) -> Environment:
 
 
 def environment_at(name: str, place: str, settings: Sequence[str], where: str) -> Environment:
-    """Return the environment at a path, which may be the lab's own environment. settings: `NAME=VALUE`.
-
-    Raises InputError.
+    """Return the environment at a path, including the lab's own. settings: `NAME=VALUE`. Raises
+    InputError.
     """
     variables = dict(setting.split("=", 1) for setting in settings)
     found = environment(place, where)
@@ -224,8 +223,8 @@ def describe_same(every: Sequence[Environment]) -> str:
 
 
 def worker_command(environment: Environment | None, module: str) -> tuple[list[str], dict[str, str]]:
-    """Return the command that runs one of the lab's modules in this environment, and the environment
-    variables for it.
+    """Return the command and the environment variables that run one of the lab's modules in this
+    environment.
     """
     if environment is None:
         return guest.command(module), {}

@@ -17,14 +17,12 @@ _MAKE = sum(1 << bit for bit in range(4, 13))
 """Permission to create or remove a file, folder, link, socket or device."""
 SEES = _EXECUTE | _READ | _LIST
 KEEPS = _READ | _LIST | _WRITE | _MAKE | _REFER | _TRUNCATE
-"""All permissions except executing."""
+"""All permissions except to execute."""
 USES = _READ | _LIST | _WRITE | _TRUNCATE
 """Permission to read and write existing files, but not to create any."""
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
 _TCP = _OUTSIDE = 1 << 0 | 1 << 1
-"""For TCP, these two bits mean bind and connect. For outside processes, they mean abstract sockets and
-signals.
-"""
+"""Two bits: bind and connect for TCP; abstract sockets and signals for outside processes."""
 _CAPABILITY_VERSION = 0x20080522
 _BENEATH = 1
 """Type of a rule that covers a path and everything below it."""
@@ -37,7 +35,7 @@ def version() -> int:
 def restrict(rules: Iterable[tuple[str, int]]) -> None:
     """Allow only the given accesses.
 
-    A rule is a path and the permission for everything below it: `SEES`, `KEEPS` or `USES`. Forbids TCP
+    A rule is a path and the permission for everything below the path: `SEES`, `KEEPS` or `USES`. Forbids TCP
     connections, and signals to outside processes. Skips missing paths. Raises OSError if the kernel refuses.
     """
     found, libc = version(), _libc()
@@ -59,7 +57,9 @@ def restrict(rules: Iterable[tuple[str, int]]) -> None:
 
 
 def drop(capabilities: Iterable[int]) -> None:
-    """Permanently drop the capabilities of this thread and its future threads. Only root has capabilities."""
+    """Permanently drop the capabilities of this thread and of threads that it starts. Only root has
+    capabilities.
+    """
     libc, header, data = _libc(), struct.pack("=Ii", _CAPABILITY_VERSION, 0), ctypes.create_string_buffer(24)
     _checked(libc.capget(header, data))
     words = list(struct.unpack("=6I", data.raw))

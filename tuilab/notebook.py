@@ -25,7 +25,7 @@ USAGE = "%tuilab [--budget quick] [--device CPU] [--batch 1:4k:x4] step(x, y)"
 
 
 class Shown:
-    """The result of a run for a notebook: a table and a plot, or plain text if HTML is unavailable."""
+    """The result of a run for a notebook: a table and a plot, or plain text without HTML."""
 
     def __init__(self, result: Any, state: Any) -> None:
         self.result = result
@@ -41,8 +41,9 @@ class Shown:
 
 
 def measured(words: str, code: str, space: dict[str, Any]) -> Shown:
-    """Capture the last call in the code, measure it and return the result. Raises ValueError with a message
-    about the expected input.
+    """Capture the last call in the code, measure that call and return the result.
+
+    Raises ValueError with a message about the expected input.
     """
     options = _options(words)
     tree = ast.parse(code)

@@ -1,4 +1,4 @@
-"""Access to GPUs through NVML and `nvidia-ml-py`, if installed. Used by doctor, telemetry and worker."""
+"""Reads GPUs through NVML and `nvidia-ml-py`, if installed. Used by doctor, telemetry and worker."""
 
 import functools
 import importlib
@@ -26,11 +26,11 @@ REASONS = {
     0x80: "slowed by the power supply's brake signal",
     0x100: "limited to the display's clocks",
 }
-"""Maps NVML's clock event reasons (nvml.h, `nvmlClocksEventReason*`) to words."""
+"""Words for NVML's clock event reasons (nvml.h, `nvmlClocksEventReason*`)."""
 
 
 COMPUTE_MODES = {0: "Default", 1: "Exclusive_Thread", 2: "Prohibited", 3: "Exclusive_Process"}
-"""Maps NVML's compute modes (nvml.h, `nvmlComputeMode_t`) to nvidia-smi's names."""
+"""nvidia-smi's names for NVML's compute modes (nvml.h, `nvmlComputeMode_t`)."""
 
 UNCORRECTED, SINCE_DRIVER_LOAD = 1, 0
 """`NVML_MEMORY_ERROR_TYPE_UNCORRECTED` and `NVML_VOLATILE_ECC` (nvml.h)."""
@@ -43,17 +43,16 @@ POLICIES = {
     3: "at a limit of the graphics board",
     5: "slowed to keep the voltage reliable",
 }
-"""Maps NVML's performance policies (nvml.h, `nvmlPerfPolicyType_t`) that lower the clocks to words."""
+"""Words for NVML's performance policies that lower the clocks (nvml.h, `nvmlPerfPolicyType_t`)."""
 
 
 class NvmlUnavailable(RuntimeError):
-    """Raised if NVML is unusable; the message is a sentence with the reason."""
+    """NVML is unusable. The message is a sentence with the reason."""
 
 
 def words(mask: int) -> tuple[str, ...]:
-    """Return the words for the reasons in a clock event mask, without `idle`.
-
-    A bit without a known reason is named by its number.
+    """Return the words for the reasons in a clock event mask, without `idle`. Unknown reasons get their bit's
+    number.
     """
     out = [text for bit, text in REASONS.items() if mask & bit and bit != IDLE]
     unknown = mask & ~sum(REASONS)
@@ -156,7 +155,7 @@ class Nvml:
         )
 
     def _users(self, index: int, read: "_Reader") -> tuple[GpuProcess, ...] | None:
-        """Return the processes that hold memory on the GPU, with their share of its activity since the last
+        """Return the processes with memory on the GPU, each with its share of the activity since the last
         call.
 
         The first call covers the last second.
@@ -198,7 +197,7 @@ class Nvml:
 
 
 class _Reader:
-    """Calls NVML functions for one device; unreadable values become None, with a note."""
+    """Calls NVML functions for one device. Unreadable values become None, with a note."""
 
     def __init__(self, lib: Any, handle: Any) -> None:
         self._lib, self._handle = lib, handle
@@ -260,7 +259,7 @@ def _processes(lib: Any, read: _Reader) -> tuple[GpuProcess, ...] | None:
 
 
 def _computed(read: _Reader, since: float) -> dict[int, float]:
-    """Return each process's share of the GPU's processors, averaged over the driver's samples since `since`.
+    """Return each process's share of the GPU's processors since `since`, as the mean of the driver's samples.
 
     Empty if nothing ran, or if the driver does not report activity; NVML raises an error in both cases.
     """
@@ -286,15 +285,14 @@ def _shared() -> Nvml | None:
 
 
 def slowed(which: int | str) -> dict[str, float]:
-    """Return, for each cause, the total seconds for which it has slowed the GPU since some fixed time.
+    """Return the total seconds for which each cause has slowed the GPU since some fixed time.
 
-    The driver counts these seconds (`nvmlDeviceGetViolationStatus`). Reading the current reasons between two
-    calls would only show those of an idle GPU.
+    The driver counts these seconds (`nvmlDeviceGetViolationStatus`). The current reasons, read between two
+    calls, would be those of an idle GPU.
 
-    which: the PCI bus id from TensorFlow (`0000:04:00.0`), or NVML's own index. The two number GPUs
-    differently: CUDA_VISIBLE_DEVICES and CUDA's order (fastest first) do not affect NVML's index. The call is
-    cheap and never raises (the result is empty if unreadable). It keeps one NVML session open for the
-    process.
+    which: the PCI bus id from TensorFlow (`0000:04:00.0`), or NVML's own index, which CUDA_VISIBLE_DEVICES
+    and CUDA's order (fastest first) do not affect. The call is cheap and never raises (the result is empty if
+    unreadable). One NVML session stays open for the process.
     """
     found = _find(which)
     if found is None:
@@ -312,7 +310,7 @@ def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
 
     Processes that only hold a context do not count. The list is empty if the driver does not report activity.
     In a container, the driver reports the host's process ids, so the busiest process is assumed to be this
-    one. `which` and failures are as in `slowed`.
+    process. `which` and failures are as in `slowed`.
     """
     found = _find(which)
     if found is None:

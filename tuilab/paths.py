@@ -27,21 +27,18 @@ def shipped_folder() -> Path:
 
 
 def own_folder() -> Path:
-    """Return the folder of the user's presets."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("tuilab")) / "presets"
 
 
 def preset_folders() -> tuple[Path, Path]:
-    """Return the preset folders: the bundled folder, followed by the user's folder."""
+    """Return the bundled preset folder and the user's."""
     return shipped_folder(), own_folder()
 
 
 def fallback_folder() -> Path | None:
-    """Return the folder that stores runs while the data folder is unusable; None if there is no temporary
-    folder.
-    """
+    """Return the folder for runs while the data folder is unusable; None without a temporary folder."""
     name = hashlib.sha256(os.fsencode(data_folder())).hexdigest()[:8]
     try:
         return Path(tempfile.gettempdir()) / f"tuilab-{os.getuid()}-{name}"
@@ -52,8 +49,8 @@ def fallback_folder() -> Path | None:
 def private_folder(path: Path) -> Path:
     """Create a folder that only its owner can read.
 
-    Raises OSError on failure. Rejects a relative path, because it means that the home folder is unknown, and
-    a folder in the temporary folder that belongs to another user.
+    Raises OSError on failure, and for two kinds of path: a relative path, which means that the home folder is
+    unknown, and another user's folder in the temporary folder.
     """
     if not path.is_absolute():
         raise OSError(0, "your home folder is not known")

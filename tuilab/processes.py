@@ -1,6 +1,6 @@
 """Identifies processes, finds their descendants, and ends them together.
 
-Works on Linux only; elsewhere the functions find nothing and do nothing. Uses only the standard library,
+Works only on Linux; elsewhere the functions find nothing and do nothing. Uses only the standard library,
 because this file also runs as a program: the guard. The guard outlives a worker to end the processes that the
 worker started, and ends the worker if opening a model exceeds its limits.
 """
@@ -29,7 +29,7 @@ class Process(NamedTuple):
 
 
 def die_with_parent(on: bool = True) -> None:
-    """Make the kernel kill this process when the thread that started it ends; return True on success.
+    """Make the kernel kill this process when the thread that started it ends. Return True on success.
 
     A watching thread would not suffice, because code that never releases the GIL would block it. Call this
     from the main thread, because the setting belongs to the calling thread.
@@ -41,7 +41,7 @@ def die_with_parent(on: bool = True) -> None:
 
 
 def adopt() -> None:
-    """Make this process the parent of orphaned descendants, so that it can still find them."""
+    """Make this process the parent of orphaned descendants, to find them later."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -56,7 +56,7 @@ def _prctl(option: int, value: int) -> None:
 def since(pid: int) -> int:
     """Return when a process started, in kernel ticks since boot; 0 if unknown.
 
-    A process id may be reused, but id and start time together identify a process.
+    Unlike a process id, which may be reused, the id and the start time together identify a process.
     """
     found = _stat(pid)
     return found[1].since if found else 0
@@ -108,7 +108,7 @@ def find_marked(mark: str) -> list[Process]:
 
 
 def kill(processes: Iterable[Process]) -> list[Process]:
-    """Kill these processes and return those that were killed. Skips processes whose id now belongs to a later
+    """Kill these processes, and return those that were killed. Skips processes whose id belongs to a later
     process.
     """
     out = []
@@ -123,11 +123,10 @@ def kill(processes: Iterable[Process]) -> list[Process]:
 def end_all(
     pid: int, mark: str, known: Iterable[Process] = (), spare: Iterable[Process] = ()
 ) -> list[Process]:
-    """Kill every descendant of a process, all processes with its mark, and the processes in `known`; return
-    them.
+    """Kill a process's descendants, all processes with its mark, and the processes in `known`. Return them.
 
     Repeats until none is left, because dying processes may start others. spare: processes that must survive.
-    Guards also survive, because each exits by itself after it has removed its worker's temporary files.
+    Guards also survive, because each exits by itself after removing its worker's temporary files.
     """
     ended: dict[Process, None] = {}
     spared, before = {process[:2] for process in spare}, list(known)
@@ -169,11 +168,11 @@ class Guard(NamedTuple):
             os.write(self.pipe, message + b"\n")
 
     def limit(self, seconds: float, memory: int) -> None:
-        """Make the guard end this process if it exceeds these seconds or additional bytes before the guard
-        gets `UNLIMITED`.
+        """Let the guard end this process if it exceeds these limits of time (in seconds) or additional memory
+        (in bytes).
 
-        The guard prints the reason to standard error. A thread could not do this, because HDF5 and protocol
-        buffers hold the interpreter lock while they read.
+        The limits hold until the guard gets `UNLIMITED`. The guard prints the reason to standard error. A
+        thread could not do this, because HDF5 and protocol buffers hold the interpreter lock while they read.
         """
         self.tell(b"%f %d" % (seconds, memory))
 
@@ -190,7 +189,7 @@ def own_guard() -> Guard | None:
 def start_guard(mark: str, folder: str = "") -> Guard | None:
     """Start a guard for this process; return None if that is impossible.
 
-    Without a guard, only `die_with_parent` protects the process. folder: the guard removes it when this
+    Without a guard, only `die_with_parent` protects the process. folder: removed by the guard when this
     process has ended.
     """
     if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
@@ -213,8 +212,8 @@ def start_guard(mark: str, folder: str = "") -> Guard | None:
 
 
 def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
-    """Wait until the worker ends, or its parent if the worker must not continue alone. Then end all its
-    processes.
+    """Wait for the end of the worker, or of its parent if the worker must not continue alone. Then end all
+    its processes.
 
     folder: the worker's temporary files, which are removed at the end; "" if none.
     """
@@ -273,7 +272,7 @@ class _Limits:
         self._begun, self._before = time.monotonic(), _resident(pid)
 
     def exceeded(self) -> str:
-        """Return a sentence about the limit that the process exceeds; "" if it exceeds none."""
+        """Return a sentence about the limit that the process exceeds; "" within the limits."""
         if (taken := _resident(self._pid) - self._before) > self._memory:
             return f"it used {taken / 1e9:.1f} GB of memory; the limit is {self._memory / 1e9:.1f} GB"
         if time.monotonic() - self._begun > self._seconds:

@@ -34,13 +34,13 @@ WIDEST, HIGHEST = 1_000, 400
 LEAVES_S = 5.0
 """Seconds for a lab to exit on request, and again after a signal."""
 KEPT_S = 600.0
-"""Seconds for which a lab survives a reload or a lost connection."""
+"""Seconds for which a lab without a page survives, as during a reload or after a lost connection."""
 SENDS_S = 5.0
 """Seconds after which a page that accepts no output counts as disconnected."""
 TAKEN = 4001
-"""WebSocket close code for a page that has lost its lab to another page."""
+"""WebSocket close code for a page whose lab another page has taken over."""
 MODES = b"\x1b[?1049h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?25l\x1b[?2004h"
-"""Terminal modes that the web driver sends once, at its start. A page that reconnects needs them again."""
+"""Terminal modes that the web driver sends once, at its start. A reconnected page needs them again."""
 ID = re.compile(r"[0-9a-f]{32}")
 SCRIPT = """<script>
 {
@@ -84,7 +84,7 @@ SCRIPT = """<script>
 
 
 def script() -> str:
-    """Return the script of the page, with the close codes of its WebSocket."""
+    """Return the page's script, with the close codes of its WebSocket."""
     codes = {"TAKEN": TAKEN, "STOPPED": int(WSCloseCode.GOING_AWAY)}
     return re.sub("|".join(codes), lambda found: str(codes[found[0]]), SCRIPT)
 
@@ -92,7 +92,9 @@ def script() -> str:
 MOST_TYPED = 8_192
 """Maximum number of characters in one input, such as a paste. The rest is dropped, as in a terminal."""
 MOST_WAITING = 2**15
-"""Maximum number of bytes to queue for a lab that does not read. asyncio would block at twice this number."""
+"""Maximum number of bytes in the queue for a lab that does not read. asyncio would block at twice this
+number.
+"""
 BEGUN, ENDED = "\x1b[200~", "\x1b[201~"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
@@ -100,7 +102,7 @@ _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
 @dataclass(eq=False)
 class Session:
-    """A lab and its current page. The page is None while no browser shows the lab."""
+    """A lab and its current page, if a browser shows the lab."""
 
     name: str
     lab: AppService
@@ -133,7 +135,7 @@ class LabServer(Server):  # type: ignore[misc]
     """Serves the lab to anyone who has the printed address.
 
     A browser lets any site open a WebSocket to this machine, and a foreign host name may resolve to this
-    machine. Therefore the address contains a token, which becomes a cookie for the page's own host, and every
+    machine. The address therefore contains a token, which becomes a cookie for the page's own host, and every
     request needs the token. The server also checks the page's origin.
 
     A lab without a page survives for `kept_s` seconds. A page finds its own lab by a name that survives a
@@ -157,7 +159,7 @@ class LabServer(Server):  # type: ignore[misc]
         self._address = self.public_url
         self._kept_s = kept_s
         self._sessions: list[Session] = []
-        """Sessions in order of last use: the session that was left or opened last comes last."""
+        """Sessions in order of last use, the latest last."""
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -194,8 +196,8 @@ class LabServer(Server):  # type: ignore[misc]
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Serve a page's WebSocket. Reconnects the page to its own lab, or takes over an abandoned lab, or
-        starts a new one.
+        """Serve a page's WebSocket. Reconnects the page to its own lab, takes over an abandoned lab, or
+        starts a new lab.
         """
         page = web.WebSocketResponse(heartbeat=15)
         await page.prepare(request)
@@ -270,7 +272,7 @@ class LabServer(Server):  # type: ignore[misc]
         session.expiry = loop.call_later(self._kept_s, lambda: asyncio.ensure_future(self._over(session)))
 
     async def _over(self, session: Session) -> None:
-        """Clean up after a lab has ended, on request or by itself."""
+        """Clean up after a lab has ended."""
         if session not in self._sessions:
             return
         self._sessions.remove(session)
@@ -314,7 +316,6 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def tunnel(host: str, port: int, environment: Mapping[str, str]) -> str:
-    """Return the ssh command that forwards the served port to the user's machine."""
     shown = f"[{host}]" if ":" in host else host
     connection = environment.get("SSH_CONNECTION", "").split()
     here = connection[2] if len(connection) == 4 else socket.gethostname()
@@ -376,7 +377,7 @@ def allowed(host: str, origin: str | None, served: str) -> bool:
     """Return True if the headers show that the request comes from a page of the server at `served`.
 
     All names of the loopback address count as equal. A request without an origin passes, because a browser
-    always sends one with a foreign page's WebSocket request.
+    always sends an origin with a foreign page's WebSocket request.
     """
     loopback = {"localhost", "127.0.0.1", "::1"}
     names = loopback if served in loopback else {served.lower()}

@@ -1,6 +1,4 @@
-"""Saves a run to a file, so that the run survives the process that reads its events. Each event is written
-when it is sent or received.
-"""
+"""Saves a run's events to a file, so that the run survives the process that reads the events."""
 
 import contextlib
 import os
@@ -13,8 +11,8 @@ from tuilab.processes import since
 from tuilab.version import __version__
 
 BEGUN, KEPT, GOING_ON, DONE = ".new", ".kept", ".part", ".jsonl"
-"""File suffixes, in order of use: the file is still empty; the run has a reader; the run continues without a
-reader; the run has ended.
+"""File suffixes in order of use: an empty file; a run with a reader; a run that continues without a reader; a
+run that has ended.
 """
 FOLDER = "spool"
 OWN = "~"
@@ -23,7 +21,7 @@ MOST_BYTES = 256 * 2**20
 
 
 def folder(data: Path | None = None) -> Path:
-    """Return the spool folder, and create it if necessary. Raises OSError."""
+    """Return the spool folder. Creates the folder if necessary. Raises OSError."""
     return private_folder((data or data_folder()) / FOLDER)
 
 
@@ -36,7 +34,7 @@ def file_of(place: str | Path, run: str, ending: str = KEPT) -> Path:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all of the data, even if the system accepts it only in parts. Raises OSError."""
+    """Write all of the data, even if the system accepts only parts at once. Raises OSError."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
@@ -47,16 +45,16 @@ class Spool:
     end.
 
     The file starts with a `Hello`, whose process ids show whether the run continues. Until the `Hello` is
-    written, the file's name is `RUN.new`, so that nobody takes it for an abandoned, truncated file. It holds
-    the run from its start, because its reader may have missed the last data. It is written during the run, so
-    it survives the worker's death.
+    written, the file's name is `RUN.new`, so that nobody takes it for an abandoned, truncated file. The file
+    holds the run from its start, because the reader may have missed the last data, and is written during the
+    run, to survive the worker's death.
     """
 
     def __init__(self, run: str, place: str, finish: bool = True, reader: int | None = None) -> None:
         """place: a folder, or `OWN`.
 
-        finish: True if the run continues to its end without a reader. reader: id of the reading process; the
-        parent of this process by default.
+        finish: True if the run continues to its end without a reader. reader: id of the reading process; by
+        default, this process's parent.
         """
         self.finish = finish
         self.alone = False
@@ -105,8 +103,8 @@ class Spool:
     def _give_up(self) -> None:
         """Stop writing.
 
-        With a reader, deletes the incomplete file, which is worthless. Otherwise keeps it, because its rounds
-        exist nowhere else.
+        With a reader, deletes the incomplete file, which is worthless. Otherwise keeps the file, because its
+        rounds exist nowhere else.
         """
         if self._fd is not None:
             with contextlib.suppress(OSError):
@@ -127,8 +125,8 @@ class Spool:
     def close(self) -> None:
         """Close the file of a finished run.
 
-        Without a reader, the file gets its final name. A local reader deletes the file itself. A remote
-        reader has already received all events, so this method deletes the file.
+        Without a reader, the file gets its final name. A local reader deletes the file itself. For a remote
+        reader, which has already received all events, this method deletes the file.
         """
         if self._fd is not None:
             os.close(self._fd)

@@ -1,6 +1,4 @@
-"""An account splits a call's time into parts that add up. Each part names its source, or counts as
-unknown.
-"""
+"""An account splits a call's time into parts that add up. Each part names its source, or is unknown."""
 
 import msgspec
 import pytest
@@ -78,8 +76,8 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
 
 
 def test_profiled_calls_that_another_program_interrupted_are_left_out() -> None:
-    """An emulated kernel of 0.5 ms waited for a processor, so the mean profiled call was longer than an
-    unprofiled one.
+    """The mean profiled call is longer than an unprofiled one, because an emulated kernel of 0.5 ms waited
+    for a processor.
     """
     calls = [{"compute": 0.5e-3, "dispatch": 1e-3}] * 9 + [{"compute": 20e-3, "dispatch": 40e-3}]
     found = of_profile(calls, 1.4e-3, on_device={"compute": 2.45e-3})

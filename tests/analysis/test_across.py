@@ -1,4 +1,4 @@
-"""Tables of several runs, and the line that describes a run in a list."""
+"""Tables of several runs, and the line that describes each run in a list."""
 
 import re
 

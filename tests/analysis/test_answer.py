@@ -151,7 +151,7 @@ def test_noise_too_wide_to_show_equality_is_reported() -> None:
 
 
 def test_one_round_each_is_not_called_noise() -> None:
-    """One round each cannot show how much of the difference between 850 ms and 5 ms is noise."""
+    """One round per arm cannot show how much of the difference between 850 ms and 5 ms is noise."""
     state = begun([EAGER, GRAPH, XLA], gpu=False)
     blocks = tuple(e.Block(arm.id, 0, 1, each) for arm, each in ((EAGER, 0.85), (GRAPH, 0.012), (XLA, 0.005)))
     state.apply(e.Round(run="r", index=0, blocks=blocks, elapsed_s=1.0))
@@ -238,7 +238,6 @@ def test_a_single_arm_of_a_sweep_is_reported_at_both_ends_and_at_the_run_size(ow
 
 
 def test_in_a_sweep_of_different_work_both_ends_belong_to_one_arm() -> None:
-    """The arm that wins at the smallest size loses at the largest."""
     state = begun(VARIANTS[:2], gpu=False, sizes=SIZES)
     times = [lambda n: 1e-3, lambda n: 1e-6 * n]
     measure(state, dict(zip(VARIANTS[:2], times, strict=True)))
@@ -332,7 +331,7 @@ def test_a_time_of_zero_is_not_a_figure() -> None:
 
 
 def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None:
-    """In just over half of the rounds the machine is busy and the arms are nearly equal, so these rounds
+    """In just over half of the rounds, the machine is busy and the arms are nearly equal. These rounds
     determine the medians.
     """
     state = begun([EAGER, GRAPH], gpu=False)
@@ -383,7 +382,7 @@ def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -
 
 
 def pace(middle: float, swing: float) -> Callable[[int], float]:
-    """Return a function that gives times around this median, varying by the share `swing` in a cycle of four
+    """Return a function that gives times around `middle`, varying by the share `swing` in a cycle of four
     rounds.
     """
     return lambda index: middle * (1 + swing * (-1.5, -0.5, 0.5, 1.5)[(7 * index) % 4])

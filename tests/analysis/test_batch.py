@@ -6,7 +6,7 @@ from tuilab.model.result import PointArm, PointResult
 
 
 def swept(times):
-    """Return a sweep over batch sizes. times: for each batch size, the arms' seconds per call."""
+    """Return a sweep over batch sizes. times: the arms' seconds per call, by batch size."""
     return [
         PointResult(
             {"batch": size},

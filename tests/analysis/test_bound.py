@@ -1,4 +1,4 @@
-"""The minimum time of a call on a GPU that this machine does not have, and the sentences about it."""
+"""The minimum time of a call on a GPU that this machine lacks, and the sentences about that time."""
 
 import math
 import re
@@ -356,7 +356,6 @@ class TestSweep:
 # Programs whose minimum time on a GPU is known. Their kernels run in sequence, each limited by the peak of
 # its dtype or by the memory bandwidth, without gaps.
 Kernel = tuple[str, float, float]
-"""The dtype, number of operations, and bytes of a kernel."""
 SIDES = (64, 512, 4_096, 16_384)
 PROGRAMS: dict[str, tuple[list[Kernel], str, bool]] = {
     **{
@@ -441,7 +440,7 @@ KINDS = {
     "a Fourier transform": "transform",
     "a product, then element-wise ops in another dtype": "mixed",
 }
-"""Programs by kind of work, as listed in docs/measuring.md."""
+"""Patterns for the names of programs, by kind of work as listed in docs/measuring.md."""
 
 
 def test_the_table_of_bounds_in_the_papers_is_current() -> None:

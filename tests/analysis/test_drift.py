@@ -1,4 +1,4 @@
-"""Drift of the samples is detected. Autocorrelation alone is not reported as drift."""
+"""Drift of the samples is reported; autocorrelation alone is not reported as drift."""
 
 import random
 from itertools import combinations

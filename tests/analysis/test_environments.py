@@ -1,5 +1,5 @@
-"""A run alternates between two environments. Their difference is reported only if it exceeds the variation
-between processes.
+"""A run alternates between two environments. Reports only differences beyond the variation between
+processes.
 """
 
 import random
@@ -21,7 +21,7 @@ def arms(host: str) -> list[Arm]:
 
 
 def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float = 0.02) -> RunState:
-    """Return a run of two environments. In the second, a graph call takes `graph` times as long.
+    """Return a run of two environments. In the second environment, a graph call takes `graph` times as long.
 
     between: relative spread between processes.
     """

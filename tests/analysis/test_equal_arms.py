@@ -1,6 +1,6 @@
 """A crossover is reported only if the new leader stays ahead. Noise alone causes no report.
 
-Uses seeded, simulated sweeps whose true crossover is known.
+Uses simulated sweeps with fixed seeds and a known crossover.
 """
 
 import math
@@ -44,8 +44,8 @@ def swept(
 ) -> tuple[Timings, Timings]:
     """Return the timings of two arms: the fastest at the largest size and the fastest at the smallest.
 
-    The sweep may add up to eight sizes. scatter: each arm's times at each size, in the order of measurement,
-    have a common log-normal factor of this spread, with an autocorrelation of `drift`.
+    The sweep may add up to eight sizes. scatter: spread of a log-normal factor that all rounds of an arm at a
+    size share. drift: autocorrelation of these factors, in the order of measurement.
     """
     shift = np.zeros(len(costs))
 

@@ -32,8 +32,8 @@ from tuilab.profile.xplane import read as read_profile
 HERE = Path(__file__).parents[1] / "recordings" / "h100"
 NAMES = sorted(file.name.removesuffix(".jsonl.gz") for file in HERE.glob("*.jsonl.gz"))
 NOISE = 1.1
-"""Factor by which a run's median may differ from the machine's long-term median. The medians' intervals are
-about this wide.
+"""Factor by which a run's median may differ from the machine's long-term median, about as wide as the
+medians' intervals.
 """
 
 
@@ -56,7 +56,7 @@ def state(request: pytest.FixtureRequest) -> RunState:
 
 
 def state_of(name: str) -> RunState:
-    """Return a recorded run together with the roofs that were measured on its machine."""
+    """Return a recorded run with the measured roofs of its machine."""
     state = recorded(name)
     assert state.machine is not None
     roofs = msgspec.json.decode((HERE / "roofs.json").read_bytes(), type=Roofs)
@@ -65,9 +65,7 @@ def state_of(name: str) -> RunState:
 
 
 def compared(state: RunState) -> list[tuple[GpuBound, float]]:
-    """Return each bound computed from a CPU arm, with the seconds of the fastest comparable arm on
-    the H100.
-    """
+    """Return each bound for a CPU arm, with the seconds of the fastest comparable arm on the H100."""
     found = []
     for point in [point.index for point in state.points] or [0]:
         for lead in leads(state, point):
@@ -118,7 +116,6 @@ def test_text_is_parsed_on_the_cpu_so_no_range_is_predicted() -> None:
 
 
 def test_a_cpu_arm_that_used_the_gpu_says_so() -> None:
-    """On the H100, the `pieces` variant of a CPU graph returned its results through the GPU."""
     flagged = {
         arm.label: flag.message
         for arm in summarise(recorded("many-copies")).arms

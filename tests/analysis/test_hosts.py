@@ -79,7 +79,6 @@ def test_an_unpaired_interval_holds_the_true_ratio_as_often_as_it_says():
 
 
 def test_an_unpaired_interval_covers_the_variation_between_processes():
-    """Each arm has 5 processes, whose speeds differ by 5%."""
     draw, held, trials = random.Random(8), 0, 200
     for _ in range(trials):
         a, b = ArmSamples(), ArmSamples()

@@ -1,4 +1,4 @@
-"""Each of several processes is one observation. The interval contains the median of the processes."""
+"""Each of several processes is one observation. The interval contains the processes' median."""
 
 import math
 import random
@@ -21,7 +21,7 @@ ROUNDS = 40
 
 
 def cell(*paces: float, noise: float = 0.01, seed: int = 1, rounds: int = ROUNDS) -> ArmSamples:
-    """Return an arm's samples. paces: seconds per call of each process, to which noise is added."""
+    """Return an arm's samples with noise. paces: seconds per call of each process."""
     draw = random.Random(seed)
     samples = [pace * math.exp(draw.gauss(0, noise)) for pace in paces for _ in range(rounds)]
     starts = [rounds * i for i in range(1, len(paces))]
@@ -49,9 +49,7 @@ def test_the_interval_of_three_processes_covers_further_processes(between: float
 
 
 def forked(zygotes: list[int], own: dict[int, float], noise: float, seed: int) -> ArmSamples:
-    """Return an arm's samples: first from a fresh process, then from forks of zygotes. Each zygote has its
-    own speed.
-    """
+    """Return an arm's samples from a fresh process and from forks of zygotes, each with its own speed."""
     draw = random.Random(seed)
     paces = [math.exp(own.get(zygote, 0.0) + draw.gauss(0, noise)) for zygote in (-1, *zygotes)]
     found = cell(*paces, seed=seed, rounds=8)
@@ -70,7 +68,6 @@ def test_forks_of_similar_zygotes_count_as_independent_observations() -> None:
 
 
 def test_if_zygotes_differ_each_is_one_observation() -> None:
-    """Nineteen forks of three zygotes are not nineteen observations."""
     draw, hits, without = random.Random(7), 0, 0
     for seed in range(300):
         own = {zygote: draw.gauss(0, 0.2) for zygote in range(3)}

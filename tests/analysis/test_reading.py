@@ -24,8 +24,8 @@ def test_the_xla_program_is_not_listed_as_an_op() -> None:
 
 
 def test_an_account_that_contradicts_the_run_is_dropped() -> None:
-    """Profiled calls took 28.7 ms, but the run's median is 9.1 ms, so the profile does not describe the
-    run's calls.
+    """The profiled calls took 28.7 ms and the run's median is 9.1 ms, so the profile does not describe the
+    run.
     """
     state = measure(begun([EAGER]), {EAGER: 9.1e-3})
     phases(state, EAGER, dispatch=8.7e-3, compute=20e-3)

@@ -1,4 +1,4 @@
-"""A machine's hardware limits (roofs), and the bounds that follow for an arm and for a GPU that this machine
+"""A machine's hardware limits (roofs), and the resulting bounds for an arm and for a GPU that the machine
 lacks.
 """
 
@@ -163,8 +163,8 @@ class TestArm:
 
 
 class TestRaised:
-    """An arm cannot be faster than its machine. An arm above a roof raises the roof for all arms, and a
-    message names the arm.
+    """An arm above a roof raises the roof for all arms, because no arm is faster than its machine. A message
+    names the arm.
     """
 
     WORK = Work(flop=1e9, inputs=1e6, outputs=1e6)
@@ -298,8 +298,8 @@ def test_the_roofline_predicts_times_before_anything_is_measured() -> None:
 
 
 def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
-    """1 GFLOP in 1 ms is 1 TFLOP/s. This machine reaches a tenth of that in float32, and at most a fifth in
-    any dtype.
+    """1 GFLOP in 1 ms is 1 TFLOP/s. This machine reaches a tenth of this rate in float32, and at most a fifth
+    in any dtype.
     """
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     state = finish(with_work(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH))

@@ -171,7 +171,7 @@ def test_crossovers_pair_modes_and_put_the_fastest_first() -> None:
 
 
 def in_turns(costs: dict[Arm, tuple[float, ...]], sizes: tuple[int, ...]) -> RunState:
-    """Return a finished sweep whose arms take the given seconds in turn, at every size."""
+    """Return a finished sweep in which each arm cycles through the given seconds, at every size."""
     state = begun(list(costs), gpu=False, sizes=sizes)
     for index in range(21):
         blocks = tuple(

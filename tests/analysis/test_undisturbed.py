@@ -1,4 +1,4 @@
-"""For a busy host, the answer states two speeds, labeled as measured and undisturbed."""
+"""On a busy host, the answer states two speeds, as measured and undisturbed."""
 
 import random
 
@@ -21,8 +21,8 @@ def run(
 ) -> RunState:
     """Return a run.
 
-    windows: for each, whether the measured code was slowed, other programs' share of the processors, and the
-    canary's time.
+    windows: for each window, whether the measured code was slowed, the processor share of other programs, and
+    the canary's time.
     """
     draw = random.Random(1)
     arms = arms or (GRAPH,)

@@ -436,7 +436,7 @@ def test_copied_and_resident_arms_are_distinguished() -> None:
 
 
 def test_a_claim_is_judged_on_one_gpu_unless_it_names_another():
-    """GPU:0 is faster with resident inputs and GPU:1 with copied inputs. Arms of different GPUs are never
+    """GPU:0 is faster with resident inputs, GPU:1 with copied inputs. Arms of different GPUs are never
     compared.
     """
     second, second_copied = Arm("GPU:1", "graph"), Arm("GPU:1", "graph", "copied")

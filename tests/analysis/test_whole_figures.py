@@ -1,6 +1,6 @@
-"""The figures and sentences of the analysis for drawn samples, compared with the stored ones.
+"""Compares the analysis's figures and sentences for random samples with the stored ones.
 
-`--snapshot-update` renews the stored ones after a review.
+`--snapshot-update` renews the stored figures and sentences after a review.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from tuilab.model.profile import OpTime, PhaseTime
 
 
 def samples(draw: random.Random) -> list[float]:
-    """Return a series that may drift, jump between two levels, repeat, or have outliers."""
+    """Return a series that may drift, jump between two levels, repeat values, or have outliers."""
     n, noise = draw.choice((1, 2, 5, 6, 9, 12, 30, 60, 700)), draw.choice((0.001, 0.02, 0.3))
     drift, high = draw.choice((0.0, 0.0, 0.3, -1.2)), draw.choice((1.0, 1.0, 1.3))
     middle, wild = 10 ** draw.uniform(-6, 2), draw.choice((0.0, 0.0, 0.1))

@@ -1,4 +1,4 @@
-"""Figures as formatted for sentences."""
+"""The format of figures in sentences."""
 
 import pytest
 

@@ -50,7 +50,7 @@ def test_only_its_own_pages_reach_the_lab(host, origin, served, fits):
 
 @contextlib.contextmanager
 def server(folder: Path, *more: str) -> Iterator[tuple[str, Path]]:
-    """Serve a lab with its own folder; yield the address with the token, and the folder."""
+    """Serve a lab with its own folder. Yield the address with the token, and the folder."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -144,9 +144,7 @@ def test_a_port_in_use_is_reported_in_one_line(shared):
 
 
 def workers_below(server: psutil.Process) -> list[psutil.Process]:
-    """Return the workers of the server's labs. Skips processes that end before their command line can be
-    read.
-    """
+    """Return the workers of the server's labs. Skips processes that have ended."""
     found = []
     for process in server.children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -189,7 +187,7 @@ def test_killing_the_server_leaves_no_process(served, number):
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are identified on Linux only")
 def test_the_server_survives_a_stopped_or_killed_lab(tmp_path):
-    """The lab's end is reported. It blocks neither the next page nor the server's exit."""
+    """Reports the lab's end, which blocks neither the next page nor the server's exit."""
     import asyncio
 
     aiohttp = pytest.importorskip("aiohttp")
@@ -225,7 +223,7 @@ def last_run(data: Path) -> dict:
 
 
 class Line:
-    """A TCP connection to the server that the test can cut, like an ssh connection."""
+    """A TCP connection to the server that a test can cut, like an ssh connection."""
 
     def __init__(self, port: int) -> None:
         self._to, self._socket = port, socket.create_server(("127.0.0.1", 0))
@@ -271,7 +269,6 @@ def kept_runs(data: Path) -> list[dict]:
 @pytest.mark.real_worker
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 def test_a_reload_or_dropped_connection_returns_to_the_same_lab_and_run(served):
-    """After the reload, keys work at once, without a click."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     url, data = served
     port = int(url.split(":")[2].partition("/")[0])

@@ -10,7 +10,7 @@ RUN_PATH = ":".join(
     f"$ORIGIN/../nvidia/{name}/lib"
     for name in ("cuda_runtime", "cublas", "cufft", "cusparse", "cudnn", "nccl", "cuda_cupti")
 )
-"""The library search path of TensorFlow 2.21. It has the folders of all CUDA wheels except cusolver's."""
+"""The library search path of TensorFlow 2.21: the folders of all CUDA wheels except cusolver's."""
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +38,6 @@ def machine(tmp_path: Path, stub: Path, framework: Path) -> Machine:
 
 @pytest.fixture
 def no_driver() -> None:
-    """Skip the test if this machine has libcuda."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:

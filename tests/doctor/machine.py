@@ -39,7 +39,7 @@ def compiled(gcc: str, folder: Path, run_path: str = "", soname: str = "") -> Pa
 
 @dataclass
 class Machine:
-    """A fake machine that a test sets up and then examines. stub: the compiled driver."""
+    """A fake machine for a test to set up and examine. stub: the compiled driver."""
 
     folder: Path
     stub: Path
@@ -98,8 +98,8 @@ class Machine:
         file.write_text(text)
 
     def module(self, kernel: str, *, running: str = "6.8.0-48-generic") -> None:
-        """Add the driver's kernel module, built for the kernel version `kernel`. running: the machine's
-        kernel version.
+        """Add the driver's kernel module, built for the version `kernel`. running: the machine's kernel
+        version.
         """
         self.file("/proc/sys/kernel/osrelease", f"{running}\n")
         self.file(f"/lib/modules/{running}/modules.dep", "kernel/drivers/net/veth.ko.zst:\n")
@@ -175,7 +175,7 @@ class Machine:
         return examine(self.place(), limit_s)
 
     def healthy(self) -> None:
-        """Add everything that a working GPU needs. A test then removes one part."""
+        """Add everything that a working GPU needs."""
         self.gpu()
         self.kernel()
         self.driver()

@@ -1,6 +1,4 @@
-"""Rare causes, and variants of the causes in test_situations.py, each with a fake machine and the expected
-fix.
-"""
+"""Rare causes, and variants of those in test_situations.py, each with a fake machine and the expected fix."""
 
 import errno
 import sys
@@ -157,7 +155,7 @@ def test_cuda_wheel_never_installed(machine: Machine):
 
 
 def test_a_library_outside_the_search_path_of_tensorflow(machine: Machine):
-    """This occurs with TensorFlow 2.21's own wheels: their search path lacks libcusolver's folder."""
+    """TensorFlow 2.21's own wheels behave like this: their search path lacks libcusolver's folder."""
     machine.healthy()
     machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
     why = "libcusolver.so.11: cannot open shared object file: No such file or directory"
@@ -222,7 +220,7 @@ def test_a_gpu_that_is_listed(machine: Machine, capability, log, error, code, wo
     ],
 )
 def test_a_gpu_that_tensorflow_does_not_list(machine: Machine, log: str, error: str, code: str, words: str):
-    """If nothing else explains why listing the GPUs fails, the doctor shows TensorFlow's message."""
+    """Without another explanation of why TensorFlow lists no GPU, the doctor shows TensorFlow's message."""
     machine.healthy()
     machine.says(IMPORTED, BUILT, Listed(error=error), err=log)
     report = machine.examine()

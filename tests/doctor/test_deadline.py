@@ -1,4 +1,4 @@
-"""Whatever hangs, the doctor ends, reports the hanging call, and leaves no process behind."""
+"""If a call hangs, the doctor still ends, reports the call, and leaves no process behind."""
 
 import os
 import subprocess
@@ -125,7 +125,7 @@ def test_the_extended_deadline_ends_too(machine: Machine, monkeypatch: pytest.Mo
 
 
 def left_behind(mark: str) -> list[int]:
-    """Return this process's children whose environment has the mark, after giving them a moment to exit."""
+    """Wait briefly, then return this process's children whose environment has the mark."""
     time.sleep(0.2)
     out = []
     for child in psutil.Process().children(recursive=True):

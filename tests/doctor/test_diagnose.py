@@ -216,7 +216,6 @@ def test_every_finding_leads_to_a_cause(findings: Findings):
 
 
 def test_every_cause_says_what_it_is():
-    """docs/doctor.md requires a description of every cause."""
     for layer, judge in NO_GPU + GPU_LISTED:
         assert layer and (judge.__doc__ or "").split("\n")[0].endswith("."), judge
 

@@ -238,7 +238,7 @@ APPS = "GPU-aa, 4242, /usr/bin/python3, 900\nGPU-aa, [Not Found], x, 1\n"
 
 
 def test_nvidia_smi_replaces_a_missing_nvml(machine: Machine):
-    """The stub that replaces NVML's library lacks most calls, so the fake nvidia-smi on the PATH answers."""
+    """The stub of NVML's library lacks most calls, so the fake nvidia-smi on the PATH answers."""
     machine.driver()
     program = machine.folder / "bin/nvidia-smi"
     program.parent.mkdir()
@@ -290,8 +290,8 @@ KINDS = {
     "runtime": "runtime",
     "no device": "no-supported-device",
 }
-"""Maps the kind of a recorded line to the kind that `TensorFlowLog` must find in the line. Kinds that are not
-listed have the same name in both. Lines of kind `device` are harmless.
+"""Kinds that `TensorFlowLog` finds under another name than the recorded line's kind. Lines of kind `device`
+are harmless.
 """
 
 

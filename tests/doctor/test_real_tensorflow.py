@@ -118,7 +118,7 @@ def linked_tensorflow(site: Path) -> Iterator[None]:
 
 @pytest.fixture
 def wheels_alone(machine: Machine, gcc: str) -> Iterator[dict[str, str]]:
-    """Set up the state after `pip install 'tuilab[cuda]'`: TensorFlow's search path lacks libcusolver."""
+    """Return the state after `pip install 'tuilab[cuda]'`: TensorFlow's search path lacks libcusolver."""
     machine.gpu()
     machine.kernel()
     machine.driver()
@@ -129,7 +129,7 @@ def wheels_alone(machine: Machine, gcc: str) -> Iterator[dict[str, str]]:
 
 
 def test_the_cuda_wheels_alone_give_a_gpu(machine: Machine, wheels_alone: dict[str, str]):
-    """Both the doctor and the worker list the GPU, although the stub creates no context."""
+    """The doctor and the worker list the GPU, although the stub creates no context."""
     place = real(machine)
     found = tensorflow.look(replace(place, environ={**place.environ, **wheels_alone}), time.monotonic() + 100)
     assert found.imported and not found.imported.error, found

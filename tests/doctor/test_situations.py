@@ -39,7 +39,7 @@ SITUATIONS: list[Situation] = []
 
 
 def situation(name: str, code: str, fix: str, *words: str, visible: bool = False):
-    """Return a decorator that registers a situation. The function sets up the fake machine."""
+    """Return a decorator that registers a situation. The decorated function sets up the fake machine."""
 
     def take(make: Callable[[Machine], None]) -> Callable[[Machine], None]:
         SITUATIONS.append(Situation(name, make, code, fix, words, visible))
@@ -148,7 +148,7 @@ def dkms(machine: Machine):
     "refers to this library, not to the driver",
 )
 def wheels_missing(machine: Machine):
-    """This situation is reported in tensorflow#66750."""
+    """Reported in tensorflow#66750."""
     machine.gpu()
     machine.kernel()
     machine.driver()
@@ -163,7 +163,7 @@ def wheels_missing(machine: Machine):
     "TensorFlow skips every GPU: cannot open libcudnn.so.9",
 )
 def wheel_damaged(machine: Machine):
-    """This situation is reported in tensorflow#60646."""
+    """Reported in tensorflow#60646."""
     machine.healthy()
     (machine.site / "nvidia/cudnn/lib/libcudnn.so.9").unlink()
     why = "libcudnn.so.9: cannot open shared object file: No such file or directory"
@@ -247,7 +247,7 @@ def docker(machine: Machine):
     "/dev/nvidia0 exists, but access is denied",
 )
 def container_lost(machine: Machine):
-    """This situation is reported in NVIDIA/nvidia-container-toolkit#48."""
+    """Reported in NVIDIA/nvidia-container-toolkit#48."""
     machine.healthy()
     machine.file("/.dockerenv")
     machine.environ["STUB_CUINIT"] = "304"
@@ -309,7 +309,7 @@ def denied(machine: Machine):
     visible=True,
 )
 def exclusive(machine: Machine):
-    """This situation is reported in NVIDIA/DIGITS#2005, tensorflow#78784."""
+    """Reported in NVIDIA/DIGITS#2005 and tensorflow#78784."""
     machine.healthy()
     machine.nvml(
         nvmlDeviceGetComputeMode=3,
@@ -328,7 +328,7 @@ def exclusive(machine: Machine):
     visible=True,
 )
 def ecc(machine: Machine):
-    """This situation is reported in nagadit/DeepFaceLab_Linux#89."""
+    """Reported in nagadit/DeepFaceLab_Linux#89."""
     machine.healthy()
     machine.nvml(nvmlDeviceGetTotalEccErrors=2)
     error = "InternalError: cudaSetDevice() on GPU:0 failed. Status: uncorrectable ECC error encountered"
@@ -342,7 +342,7 @@ def ecc(machine: Machine):
     "NVIDIA A100-SXM4-40GB is in MIG mode but has no MIG instances",
 )
 def mig(machine: Machine):
-    """This situation is reported in wilicc/gpu-burn#36, tensorflow#57385."""
+    """Reported in wilicc/gpu-burn#36 and tensorflow#57385."""
     machine.healthy()
     machine.environ["STUB_CUINIT"] = "100"
     machine.nvml(nvmlDeviceGetMigMode=[1, 1])
@@ -355,7 +355,7 @@ def mig(machine: Machine):
     "the GPU has fallen off the bus: NVML reports “GPU is lost”",
 )
 def lost(machine: Machine):
-    """This situation is reported in JosephKJ/OWOD#81, rossumai/nvgpu#6."""
+    """Reported in JosephKJ/OWOD#81 and rossumai/nvgpu#6."""
     machine.healthy()
     machine.environ["STUB_CUINIT"] = "999"
     machine.nvml(nvmlDeviceGetHandleByIndex="!GPU is lost")
@@ -369,7 +369,7 @@ def lost(machine: Machine):
     "the fabric manager for the NVSwitches is not running",
 )
 def fabric(machine: Machine):
-    """This situation is reported in pytorch#35710, aws-deep-learning-ami-ubuntu-dcv-desktop#33."""
+    """Reported in pytorch#35710 and aws-deep-learning-ami-ubuntu-dcv-desktop#33."""
     machine.healthy()
     machine.pci("0000:05:00.0", "0x10de", "0x068000")
     machine.environ["STUB_CUINIT"] = "802"
@@ -404,8 +404,8 @@ def memory_taken(machine: Machine):
     visible=True,
 )
 def cudnn_13(machine: Machine):
-    """`pip install torch` for CUDA 13 installs nvidia-cudnn-cu13, which writes to the same folder as
-    nvidia-cudnn-cu12: nvidia/cudnn/lib (pytorch#188892).
+    """`pip install torch` for CUDA 13 installs nvidia-cudnn-cu13, which overwrites nvidia-cudnn-cu12 in
+    nvidia/cudnn/lib (pytorch#188892).
     """
     machine.healthy()
     machine.package("nvidia-cudnn-cu13", "9.20.0.48")
@@ -423,7 +423,7 @@ def cudnn_13(machine: Machine):
     visible=True,
 )
 def blackwell(machine: Machine):
-    """This situation is reported in tensorflow#99592, tensorflow#101746."""
+    """Reported in tensorflow#99592 and tensorflow#101746."""
     machine.healthy()
     error = "InternalError: 'cuLaunchKernel(function, gridX, …)' failed with 'CUDA_ERROR_INVALID_HANDLE'"
     good = [Tried(what=what, device="GPU:0") for what in WORK if what != "Mul"]
@@ -438,7 +438,7 @@ def blackwell(machine: Machine):
     visible=True,
 )
 def ptxas(machine: Machine):
-    """tensorflow#61330: the wheel is installed, but its ptxas is not on the PATH."""
+    """tensorflow#61330: ptxas is installed by the wheel, but is not on the PATH."""
     machine.healthy()
     machine.package("nvidia-cuda-nvcc-cu12", "12.5.82")
     machine.sees("8.9", lines.NO_PTXAS)

@@ -1,5 +1,6 @@
-"""Imports TensorFlow, and forks a worker for each process that requests one (`sitecustomize.py`): python
-server.py ADDRESS
+"""Imports TensorFlow, and forks a worker for each process that requests one (`sitecustomize.py`).
+
+Usage: python server.py ADDRESS
 """
 
 import contextlib
@@ -17,7 +18,7 @@ from tuilab.worker.zygote import become_worker, kill
 
 
 def received(asked: socket.socket) -> tuple[dict, list[int]] | None:
-    """Return the description and the file descriptors of a process; None if the process has exited."""
+    """Return a process's description and file descriptors; None if the process has exited."""
     length, descriptors, _, _ = socket.recv_fds(asked, 4, 64)
     left, body = int.from_bytes(length, "big"), b""
     while len(body) < left and (more := asked.recv(left - len(body))):

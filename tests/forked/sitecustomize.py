@@ -1,18 +1,15 @@
-"""Python loads this file at startup if its folder is on PYTHONPATH. It makes test workers fork instead of
-start.
+"""Makes test workers fork instead of start. Python loads this file at startup from a folder on PYTHONPATH.
 
-Importing TensorFlow takes 2.9 seconds of processor time. `server.py` imports it once per test session and
-forks a worker for each process that should become one. This process passes on its descriptors, waits, and
-exits as the worker does. Killing it kills the worker too.
+Importing TensorFlow takes 2.9 seconds of processor time. `server.py` imports TensorFlow once per test session
+and forks a worker for each process that should become one. This process passes on its descriptors, waits, and
+exits as the worker does. Killing this process kills the worker too.
 """
 
 import os
 import sys
 
 FOLDER = "TUILAB_TESTS_FORKED"
-"""Environment variable with the folder of the servers' sockets. If unset or empty, workers start without a
-fork.
-"""
+"""Environment variable with the folder of the servers' sockets. Without it, workers start without a fork."""
 OWNER = "TUILAB_TESTS_OWNER"
 """Environment variable with the process id of the test session. The servers end with the session."""
 
@@ -26,7 +23,7 @@ AT_IMPORT = (
 def forked(folder: str) -> None:
     """Let the server fork a worker in place of this process, and exit when that worker exits.
 
-    Without a server, return, so that the worker starts as usual.
+    Returns without a server; the worker then starts as usual.
     """
     import fcntl
     import hashlib

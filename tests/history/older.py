@@ -24,7 +24,7 @@ PRAGMA user_version = 4;
 
 
 def older(folder: Path, runs: Iterable[Iterable[e.Event]]) -> Path:
-    """Create an old history from finished runs, each with the tag `kept`; return its file."""
+    """Create an old history from finished runs, each with the tag `kept`. Return its file."""
     folder.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(folder / FILE)
     connection.execute("PRAGMA journal_mode = WAL")

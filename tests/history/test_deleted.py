@@ -1,4 +1,4 @@
-"""Events of deleted runs that arrive again, from an import or from a worker that continued the run."""
+"""Events of deleted runs arrive again, from an import or from a worker that continued the run."""
 
 import pytest
 

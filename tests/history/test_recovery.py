@@ -44,7 +44,7 @@ def data(tmp_path, monkeypatch):
 
 @contextlib.contextmanager
 def disk(place, size):
-    """Mount a separate file system and yield its folder. Skips the test if none can be mounted."""
+    """Mount a separate file system and yield its folder. Skips the test if mounting fails."""
     place.mkdir(parents=True, exist_ok=True)
     if (
         sys.platform != "linux"
@@ -135,8 +135,8 @@ def test_an_unreadable_disk_leaves_the_file_in_place_until_it_recovers(data, mon
 
 
 def test_a_lock_kept_by_the_file_system_is_released_with_the_connection(data, monkeypatch):
-    """Such a lock would block every write until the connection closes, and SQLite would wait ten seconds
-    each time.
+    """Such a lock blocks every write until the connection closes, and SQLite would wait ten seconds each
+    time.
     """
     store = Store.open()
     recorder, stuck = Recorder(store), store.connection
@@ -365,7 +365,7 @@ def test_a_history_set_aside_by_another_program_is_reported_here(data):
 
 
 def reads(data, runs=3):
-    """Assert that every command that only reads returns the runs, and prints one line of warning."""
+    """Assert that each command that only reads returns the runs, and prints one line of warning."""
     listed = here("history")
     assert listed.returncode == 0 and len(listed.stdout.splitlines()) == runs, listed
     assert len(listed.stderr.splitlines()) == 1 and "is read-only" in listed.stderr, listed.stderr

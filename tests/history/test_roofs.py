@@ -16,7 +16,6 @@ MACHINES = machine(gpu=False), msgspec.structs.replace(machine(gpu=False), cores
 
 @pytest.fixture(autouse=True)
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use a data folder in which no machine is known."""
     monkeypatch.setattr(store, "folder", lambda: tmp_path / "data" / "machines")
 
 

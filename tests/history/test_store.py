@@ -1,4 +1,4 @@
-"""Measurements survive whatever happens to the store."""
+"""Measurements survive all failures of the store."""
 
 import os
 import signal
@@ -304,7 +304,7 @@ def test_after_a_failure_the_next_try_waits_ten_times_its_duration(store, monkey
 
 @pytest.mark.parametrize("written", [0, 8])
 def test_runs_that_a_store_refuses_become_recordings_next_to_it(tmp_path, monkeypatch, written):
-    """The recording includes the part that the store already has, and contains each event only once."""
+    """The recording includes the events that the store already has, and contains each event only once."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     recorder, events = Recorder(Store.open(tmp_path / "data")), run_of("r1", 20)
     for event in events[:written]:
@@ -448,7 +448,6 @@ def test_a_history_removed_during_a_run_is_created_again_with_the_whole_run(tmp_
 
 
 def test_only_interrupted_runs_are_reported_as_interrupted(store, tmp_path):
-    """Covers finished and unfinished runs that a worker left behind."""
     whole, torn = run_of("whole", 3), run_of("torn", 3)
     assert isinstance(whole[-1], e.Finished)
     for name, events in (("whole", whole), ("torn", torn[:-1])):

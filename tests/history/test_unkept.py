@@ -81,8 +81,8 @@ def data(tmp_path, monkeypatch):
 
 
 def test_without_file_locks_a_run_is_not_kept_and_the_exit_code_says_so(data, tmp_path, faulty):  # noqa: F811
-    """Both the data folder and the temporary folder are on a network file system without locks, so SQLite
-    can use neither.
+    """The data folder and the temporary folder are on a network file system without locks, which SQLite
+    cannot use.
     """
     done = played(faulty, tmp_path, data, ("lock", 1, FOREVER, errno.ENOLCK))
     assert done.code == NOT_KEPT, done
@@ -125,8 +125,8 @@ def test_a_run_in_a_read_only_home_is_kept_elsewhere(tmp_path, monkeypatch):
 
 
 def test_a_linked_history_stays_in_its_folder(tmp_path, monkeypatch):
-    """Even a damaged history stays in the linked folder. The link then points to the new history, next to
-    the old one.
+    """Even a damaged history stays in the linked folder. The link then points to the new history, next to the
+    old history.
     """
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "data"
     monkeypatch.setenv("TUILAB_DATA", str(folder))
@@ -150,7 +150,6 @@ def bytes_read() -> int:
 
 
 def test_a_large_file_that_is_not_a_history_is_set_aside_by_its_header(tmp_path, monkeypatch):
-    """Reading all five gigabytes would take too long."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     read = {}
     for size in (2**20, 5 * 2**30):

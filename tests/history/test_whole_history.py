@@ -1,4 +1,4 @@
-"""A whole history: its lists, comparisons, and what it says after each action, compared with the stored ones.
+"""Compares a whole history's lists, comparisons and messages after each action with the stored ones.
 
 `--snapshot-update` renews the stored ones after a review.
 """
@@ -27,7 +27,7 @@ from tuilab.model.brief import Brief
 from tuilab.model.errors import InputError
 
 SEEDS, PACES = (3, 9, 13, 31, 33), (1.0, 1.3, 1.05)
-"""Seeds of the drawn runs, and factors by which the later runs are slower."""
+"""Seeds of the random runs, and factors by which the later runs are slower."""
 RUNS = len(SEEDS) * len(PACES)
 PAIRS = [(one, other) for one in range(RUNS) for other in range(RUNS) if one != other][::3]
 SEARCHES = (
@@ -45,7 +45,7 @@ SEARCHES = (
 
 
 def events(number: int) -> list[e.Event]:
-    """Return the events of a drawn run: one of five, each at three paces, on its machine."""
+    """Return the events of a random run: one of five, each at three speeds, on its machine."""
     seed, pace = SEEDS[number % len(SEEDS)], PACES[number // len(SEEDS)]
     out: list[e.Event] = []
     for event in drawn_events(seed):

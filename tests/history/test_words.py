@@ -1,4 +1,4 @@
-"""The sentences with which the history reports that runs are not saved as usual, and what it did."""
+"""The sentences with which the history reports that runs are not saved as usual."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""Synthetic profiles, whose events have the names of TensorFlow's profiler and times in microseconds."""
+"""Builds profiles with the event names of TensorFlow's profiler and times in microseconds."""
 
 from tuilab.profile.classify import CALL, SYNC
 from tuilab.profile.xplane import Stat, XEvent, XLine

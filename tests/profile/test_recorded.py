@@ -1,6 +1,4 @@
-"""Profiles of real GPUs. They are in a folder next to the repository, because they are not part of the
-repository.
-"""
+"""Profiles of real GPUs, from a folder next to the repository."""
 
 import gzip
 from collections import Counter

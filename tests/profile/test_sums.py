@@ -1,4 +1,4 @@
-"""A call's time is divided into parts, with synthetic and random profiles."""
+"""Divides a call's time into parts, with synthetic and random profiles."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Reads the profiler's file: a synthetic file with a GPU, and the message if the GPU is missing."""
+"""Reads the profiler's file: a synthetic file with a GPU, and the message without a GPU."""
 
 from pathlib import Path
 from typing import Any

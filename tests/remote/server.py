@@ -20,8 +20,8 @@ HERE = f"env PYTHONPATH={REPOSITORY} {sys.executable} -m tuilab"
 
 
 class Sshd:
-    """The server and the client's configuration. Its hosts are gpu-07, which works, and one host for each
-    kind of failure.
+    """The server and the client's configuration. The host gpu-07 works; each other host has one kind of
+    failure.
     """
 
     def __init__(self, folder: Path) -> None:

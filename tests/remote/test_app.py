@@ -1,6 +1,4 @@
-"""Another host in the lab, through real ssh and sshd: a run, a sweep, a cut connection, and how the lab
-continues.
-"""
+"""Another host in the lab, through real ssh and sshd: a run, a sweep, and a cut connection."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""A program watched on other machines, through real ssh and sshd."""
+"""Programs on other machines are watched through real ssh and sshd."""
 
 import contextlib
 import json

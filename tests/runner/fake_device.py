@@ -1,6 +1,6 @@
-"""A worker without TensorFlow, on a machine with three GPUs.
+"""A worker without TensorFlow, on a machine with three GPUs. Opens the requested GPUs.
 
-It opens the requested GPUs. Arguments: the number of rounds, and the seconds per round.
+Arguments: the number of rounds, and the seconds per round.
 """
 
 import json

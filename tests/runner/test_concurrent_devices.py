@@ -1,5 +1,5 @@
-"""Each device has a worker. The workers measure first one at a time and then all at once. Only overlapping
-rounds count.
+"""The workers of several devices measure one at a time and then all at once. Only overlapping rounds
+count.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ FAKE = str(Path(__file__).with_name("fake_device.py"))
 
 
 class Rig:
-    """A runner with one host and a fake worker per device. rounds: the number of rounds and the seconds per
-    round, by worker.
+    """A runner with one host and a fake worker per device. rounds: each worker's number of rounds and seconds
+    per round.
     """
 
     def __init__(self, **rounds: tuple[int, float]) -> None:

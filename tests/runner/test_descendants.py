@@ -1,4 +1,4 @@
-"""No process that a worker's code starts outlives the worker, however it was started and whichever ends
+"""No process that a worker's code starts outlives the worker, however it starts and whichever process ends
 first.
 """
 

@@ -17,7 +17,7 @@ FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
 
 class Rig:
-    """A multi-host runner with fake workers. Each behaves according to its host's name."""
+    """A multi-host runner with fake workers, each of which behaves according to its host's name."""
 
     def __init__(self, *hosts: str) -> None:
         self.events: list[e.Event] = []

@@ -1,4 +1,4 @@
-"""The command that reaches another host, and the message if that command fails."""
+"""The command that reaches another host, and the message if the command fails."""
 
 import pytest
 

@@ -14,7 +14,7 @@ from tuilab.runner.turns import LEAST_PROCESSES, Turns
 
 
 class Worker:
-    """A scripted worker that works during its turn and records which others work at the same time."""
+    """A scripted worker that records which other workers work during its turn."""
 
     at_work: "set[str]"
     most = 0
@@ -84,7 +84,7 @@ class Worker:
 
 
 class Party:
-    """A runner for two workers that take turns, with the combined events of both."""
+    """A runner for two workers that take turns, with the events of both."""
 
     def __init__(self, rounds: tuple[int, int] = (4, 4), budget: str = "quick", worker: int = 0) -> None:
         self.told: list[tuple[str, e.Event]] = []

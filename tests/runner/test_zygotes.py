@@ -1,6 +1,4 @@
-"""A run's additional processes are forked from zygotes, which have already imported TensorFlow. The right
-processes are forked, and none is left behind.
-"""
+"""A run's additional processes are forked from zygotes, which have already imported TensorFlow."""
 
 import asyncio
 import os

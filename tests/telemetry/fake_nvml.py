@@ -20,7 +20,7 @@ class NVMLError(Exception):
 
 
 def one_of(answers: dict[Any, Any], error: int = NOT_SUPPORTED) -> Callable[..., Any]:
-    """Return a function whose answer depends on its last argument. It raises an error for unknown
+    """Return a function whose answer depends on its last argument. The function raises an error for other
     arguments.
     """
 
@@ -35,7 +35,7 @@ def one_of(answers: dict[Any, Any], error: int = NOT_SUPPORTED) -> Callable[...,
 class FakeNvml:
     """Provides the names of pynvml that tuilab uses.
 
-    answers: for each call, its result, or a function that returns it. refuse: for a call, the error that it
+    answers: the result of each call, or a function that returns the result. refuse: the error that a call
     raises.
     """
 
@@ -47,7 +47,7 @@ class FakeNvml:
         self.refuse: dict[str, int] = {}
         self.counters = [1_000, 2_000]
         self.use = {42: 80, 7: 0}
-        """Percentage of the time during which each process computed."""
+        """Percentage of the time in which each process computed."""
         self.opened = 0
         processes = [SimpleNamespace(pid=42, usedGpuMemory=3_000), SimpleNamespace(pid=7, usedGpuMemory=None)]
         violations = {

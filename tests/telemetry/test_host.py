@@ -122,7 +122,6 @@ def test_rates_include_threads_that_start_and_end():
 
 
 def test_a_busy_process_is_reported_as_busy():
-    """A process that spins uses about one CPU, and an idle process almost none."""
     spin = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     idle = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
@@ -143,8 +142,8 @@ def test_a_busy_process_is_reported_as_busy():
 
 
 def test_switches_of_every_thread_count():
-    """The waiting threads of this process cause voluntary switches. The kernel counts each thread's switches
-    in a separate file.
+    """Waiting threads of this process switch voluntarily. The kernel counts each thread's switches in a
+    separate file.
     """
     watched = WatchedProcess(os.getpid())
     stop = threading.Event()

@@ -94,8 +94,9 @@ def fits(label: Label, finding: Said) -> bool:
 
 
 def score(findings: list[Said], known: list[Label]) -> tuple[dict[str, Counter[str]], list[Said]]:
-    """Return, by code, the number of labeled faults, of reported faults, and of findings by verdict. Also
-    return the findings without a label.
+    """Return, by code, the number of labeled faults, of reported faults, and of findings by verdict.
+
+    Also returns the findings without a label.
     """
     of = {label.path for label in known}
     by_path: dict[str, list[Label]] = defaultdict(list)

@@ -17,21 +17,18 @@ FIRST_COMMIT_CHECKED = "2026-11-27"
 EXEMPT = re.compile(
     r"/data/|__snapshots__|docs/formats\.md|\w+/benchmarks/.*\.md|tests/tools/(test_)?prose\.py"
 )
-"""Matches files that are not checked: data, generated pages, recorded figures, and files that contain the
-banned words.
-"""
+"""Files that are not checked: data, generated pages, recorded figures, and files with the banned words."""
 BANNED = re.compile(
     r"\b((?:told|beside|anew)(?! apart|:)|nought|befalls?|whoever|likewise|so many|mend(?:s|ed|ing)?|bears|gone? on with|dear ones?|"
     r"of (?:the host|XLA|Keras|Textual|a person)'s(?! own)|(?<!there )is no (?!longer|more\b|faster|slower|larger|smaller|greater|higher|later))\b",
     re.IGNORECASE,
 )
-"""Matches words that we would not say to a colleague. They are allowed in back quotes."""
+"""Words that we would not say to a colleague. They are allowed in back quotes."""
 NOT_PROSE = re.compile(r"^```.*?^```|^\|.*?$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 BLOCKS = re.compile(r"(\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=#))")
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the comments and strings of a Python file, line by line."""
     source = path.read_text(encoding="utf-8")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
