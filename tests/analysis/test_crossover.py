@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tuilab.analysis.crossover import Pair, Timings, crossover, crossover_of, next_size, places
+from tuilab.analysis.crossover import Timings, next_size, places
+from tuilab.analysis.crossover_words import Pair, crossover, crossover_of
 from tuilab.analysis.ratios import ratio
 
 PAIR = Pair("gpu", "cpu", "GPU graph", "CPU graph", "samples")

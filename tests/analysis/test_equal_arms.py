@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tuilab.analysis.crossover import Pair, Timings, crossover, next_size
+from tuilab.analysis.crossover import Timings, next_size
+from tuilab.analysis.crossover_words import Pair, crossover
 from tuilab.worker.selftest.simulation import noise
 
 SIZES = tuple(256 * 4**i for i in range(7))

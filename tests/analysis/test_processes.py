@@ -9,7 +9,7 @@ import pytest
 
 from tests.analysis.made_runs import begun, finish, measure, placed
 from tests.made import GRAPH, XLA, started
-from tuilab.analysis.crossover import Pair, crossover
+from tuilab.analysis.crossover_words import Pair, crossover
 from tuilab.analysis.processes import doubt, estimate_of, log_ratio, middle_of_processes
 from tuilab.analysis.reading import compare, estimate_at
 from tuilab.analysis.statistics import chi_squared_tail, estimate

@@ -18,8 +18,6 @@ from tuilab.analysis.statistics import (
     remembered,
     t_quantile,
 )
-from tuilab.analysis.words import listed, on_axis, percent, size, size_interval
-from tuilab.model.result import Crossover
 
 Timings = Mapping[int, Mapping[int, float]]
 """The timings of one arm: size → round → seconds per call."""
@@ -82,7 +80,7 @@ class SizeRatio:
         return self.shown or from_location(self.ratio)
 
     @property
-    def told(self) -> int:
+    def printed_sign(self) -> int:
         """Which arm is faster by the printed interval: `RatioEstimate.sign`. No sentence contradicts it."""
         return self.estimate.sign
 
@@ -95,10 +93,10 @@ class SizeRatio:
         """Return +1 if a is slower, −1 if a is faster, 0 if the confidence interval at `level` contains a
         ratio of 1 or the printed one does.
         """
-        return self._as_told(_sign(self.ratio, level))
+        return self._as_printed(_sign(self.ratio, level))
 
-    def _as_told(self, sign: int) -> int:
-        return sign if sign == self.told else 0
+    def _as_printed(self, sign: int) -> int:
+        return sign if sign == self.printed_sign else 0
 
     def lead(self, level: float) -> int:
         """Return `sign`, or 0 if a disturbance of the whole size could explain the difference.
@@ -111,7 +109,7 @@ class SizeRatio:
             return 0
         wider = math.hypot(1.0, LASTING * math.sqrt(self.ratio.n))
         ratio = replace(self.ratio, error=self.ratio.error * wider)
-        return self._as_told(_sign(ratio, level, self.scatter.half_width(level)))
+        return self._as_printed(_sign(ratio, level, self.scatter.half_width(level)))
 
     @property
     def scattered_error(self) -> float:
@@ -281,7 +279,7 @@ def _is_contradicted(at: Sequence[SizeRatio], known: Sequence[tuple[int, int]]) 
     """Return True if, outside the brackets of the changes, a size is told apart the other way round."""
     edges = [(-1, known[0][1]), *known, (len(at), known[-1][1])] if known else []
     return any(
-        before == after and any(place.told == -before for place in at[i + 1 : j])
+        before == after and any(place.printed_sign == -before for place in at[i + 1 : j])
         for (i, before), (j, after) in zip(edges, edges[1:], strict=False)
     )
 
@@ -315,7 +313,7 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
     at = (zeros[0] + zeros[-1]) / 2
     # The interval also covers the sizes that are told apart but at which the other arm should be faster.
     way = 1 if overtakes else -1
-    held += [math.log(p.size) for p in bracket[1:-1] if way * p.told * (at - math.log(p.size)) < 0]
+    held += [math.log(p.size) for p in bracket[1:-1] if way * p.printed_sign * (at - math.log(p.size)) < 0]
     low = max(min([*held, at]) + min(0.0, *bounds), math.log(bracket[0].size))
     high = min(max([*held, at]) + max(0.0, *bounds), math.log(bracket[-1].size))
     below = max(p.size for p in bracket[:-1] if math.log(p.size) <= at + 1e-12)
@@ -393,46 +391,11 @@ REACH = math.log(16)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two arms to compare: their ids, and for sentences the arms' labels and the axis (a parameter's
-    name).
-    """
-
-    a: str
-    b: str
-    a_label: str = "a"
-    b_label: str = "b"
-    axis: str = "size"
-
-
-@dataclass(frozen=True, slots=True)
 class Step:
     """The next step of the search. size: the size to measure, if any. reason: why, in words."""
 
     size: int | None
     reason: str
-
-
-def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> Crossover:
-    """Return the `crossover_of` two arms, from seconds per call by size and round."""
-    return crossover_of(places(a, b, begun), pair)
-
-
-def crossover_of(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
-    """Return the crossover of two arms, from their ratio at each size.
-
-    found: the lead changes once. several: it changes more than once; `at` is the first change. none: the same
-    arm is faster at every size at which the arms differ significantly. beyond: as `none`, but the gap closes
-    at the largest sizes. unknown: the arms do not differ significantly at any size, or the lead alternates
-    between sizes, or it changes by no more than noise may explain.
-
-    In the result, `a` is the arm that overtakes or would overtake, which may be `pair.b`.
-    """
-    if changes := crossings(at):
-        return _choose_crossing(changes, at, pair)
-    if len({*signs(at)} - {0}) != 1:
-        return _unknown(at, pair)
-    return _one_sided(at, pair)
 
 
 def next_size(
@@ -472,151 +435,7 @@ def _step(crossing: Crossing, precision: float, allowed: Callable[[float], int])
     return Step(candidate, f"between {below:,} and {above:,}")
 
 
-def _whole(crossing: Crossing) -> tuple[int, int, int]:
-    """Return the crossing with its interval, rounded outward to whole sizes, because axes have no others."""
-    return round(crossing.at), math.floor(crossing.low), math.ceil(crossing.high)
-
-
-FEW = 10
-"""An interval with a smaller half-width, in sizes, is printed in whole sizes."""
-
-
-def _where(crossing: Crossing, axis: str) -> str:
-    at, low, high = _whole(crossing)
-    if high - low == 1:
-        return f"between {on_axis(axis, f'{low:,} and {high:,}')}"
-    half = (high - low) / 2
-    if half < FEW:
-        return f"at {on_axis(axis, f'{at:,}', f'[{low:,} {high:,}]')}"
-    return f"at {on_axis(axis, size(at, half), size_interval(low, high))}"
-
-
-def _choose_crossing(changes: Sequence[Crossing], at: Sequence[SizeRatio], pair: Pair) -> Crossover:
-    parts = []
-    for crossing in changes:
-        names = (pair.a_label, pair.b_label) if crossing.overtakes else (pair.b_label, pair.a_label)
-        parts.append(f"{names[0]} overtakes {names[1]} {_where(crossing, pair.axis)}")
-    first = changes[0]
-    middle, low, high = _whole(first)
-    return Crossover(
-        a=pair.a if first.overtakes else pair.b,
-        b=pair.b if first.overtakes else pair.a,
-        at=float(middle),
-        ci95=(low, high),
-        status="found" if len(changes) == 1 else "several",
-        sentence=f"{listed(parts)}{_equal_end(at)}.",
-    )
-
-
-def _equal_end(at: Sequence[SizeRatio]) -> str:
-    """Return a clause about the largest sizes if the arms cannot be told apart there."""
-    rest = at[max(i for i, place in enumerate(at) if place.told) + 1 :]
-    return f"; {_at(at, rest)}, the two {_alike(rest)}" if rest else ""
-
-
-def _alike(at: Sequence[SizeRatio]) -> str:
-    return "are equal within the noise" if all(p.estimate.alike for p in at) else "cannot be told apart"
-
-
-MOST_SIZES = 3
-
-
-def _at(every: Sequence[SizeRatio], some: Sequence[SizeRatio]) -> str:
-    """Return which of the sizes these are: `at every size`, `from 16 on`, `up to 4`, `at 4 and 64`, `at 5 of
-    9 sizes`.
-    """
-    sizes = [size(place.size) for place in some]
-    if len(some) == len(every):
-        return "at every size"
-    if len(some) > 1 and some[0] == every[-len(some)]:
-        return f"from {sizes[0]} on"
-    if len(some) > 1 and some[-1] == every[len(some) - 1]:
-        return f"up to {sizes[-1]}"
-    return f"at {listed(sizes)}" if len(sizes) <= MOST_SIZES else f"at {len(sizes)} of {len(every)} sizes"
-
-
-def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
-    known = [place for place in at if math.isfinite(place.error)]
-    told = [place.told for place in at if place.told]
-    turns = sum(1 for _ in groupby(told)) - 1
-    a, b = pair.a_label, pair.b_label
-    if known and all(place.estimate.alike for place in known):
-        spans = [place.estimate.interval or (1.0, 1.0) for place in known]
-        within = percent(max(max(high, 1 / low) for low, high in spans) - 1)
-        alike = f"within {within} of each other" if told else "equal within the noise"
-        sentence = f"{a} and {b} are {alike} at every size."
-    elif turns > 1:
-        sentence = f"No crossover persists. {a} and {b} swap the lead {turns} times as the size grows."
-    elif turns == 1:
-        first, then = (b, a) if told[0] > 0 else (a, b)
-        ahead, behind = (_at(at, [p for p in at if p.told == sign]) for sign in (told[0], -told[0]))
-        sentence = f"No crossover is certain. {first} is faster {ahead}, {then} {behind}; this may be noise."
-    elif told:
-        sentence = _leads(at, told[0], pair, NOISE)
-    elif known:
-        sentence = f"{a} and {b} cannot be told apart at any size."
-    else:
-        sentence = f"Too few rounds to compare {a} with {b}."
-    return Crossover(a=pair.a, b=pair.b, at=None, ci95=None, status="unknown", sentence=sentence)
-
-
-NOISE = ", which may be noise"
-
-
-def _leads(at: Sequence[SizeRatio], sign: int, pair: Pair, doubt: str = "") -> str:
-    """Say at which sizes an arm is faster, with the ratio at the largest of them, and how the arms compare at
-    the other sizes. doubt: a clause about the lead.
-    """
-    ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
-    sure, against = ([p for p in at if p.told == way] for way in (sign, -sign))
-    rest = [p for p in at if not p.told]
-    where = f" at {size(sure[-1].size)}" if len(sure) > 1 else ""
-    how = f"{sure[-1].estimate.how}{doubt}{sure[-1].note}"
-    parts = [f"{ahead} is faster than {behind} {_at(at, sure)}: {_factor(sure[-1], sign)}{where}, {how}"]
-    if against:
-        parts.append(f"{behind} is faster {_at(at, against)}: {_factor(against[-1], -sign)}{NOISE}")
-    if rest:
-        below = rest[-1].size < sure[0].size and not against
-        here = f"below {size(sure[0].size)}" if below else _at(at, rest)
-        parts.append(f"{here[:1].upper()}{here[1:]} the two {_alike(rest)}")
-    return ". ".join(parts) + "."
-
-
-def _one_sided(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
-    """Return the result for arms of which one is significantly faster at some sizes, and the other at
-    none.
-    """
-    sign = max(signs(at), key=abs)
-    ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
-    ids = (pair.a, pair.b) if sign > 0 else (pair.b, pair.a)
-    last, end = at[-1], on_axis(pair.axis, size(at[-1].size))
-    if last.told == sign and not _closes(at):
-        sure = " is certain" if any(place.told == -sign for place in at) else ""
-        sentence = f"No crossover{sure} up to {end}. {_leads(at, sign, pair)}"
-        if len(at) == 1:
-            sentence = (
-                f"At {end} {ahead} is {_factor(last, sign, f' faster than {behind}')}, "
-                f"{last.estimate.how}{last.note}. A single size cannot show a crossover."
-            )
-        return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="none", sentence=sentence)
-    if last.told == sign:
-        slower = _factor(last, sign, " slower there")
-        state = f"It is still {slower}, {last.estimate.how}, but the gap closes{last.note}"
-    elif last.told:
-        state = f"It is faster at {size(last.size)}, {_factor(last, -sign)}{NOISE}"
-    else:
-        state = f"It is slower at smaller sizes{_equal_end(at)}"
-    sentence = f"{behind} does not overtake {ahead} up to {end}. {state}."
-    return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="beyond", sentence=sentence)
-
-
-def _factor(place: SizeRatio, sign: int, words: str = "") -> str:
-    """Return `1.7× [1.5 1.9]`, with words before the interval."""
-    ratio = place.estimate if sign > 0 else place.estimate.turned
-    return f"{ratio.words}{words} {ratio.span}".rstrip()
-
-
-def _closes(at: Sequence[SizeRatio]) -> bool:
+def closes(at: Sequence[SizeRatio]) -> bool:
     """Return True if the gap shrinks toward the largest size and would be gone by 16 times that size.
 
     The gap must be smaller, with 95% confidence, than at one of the two previous sizes, and the straight line

@@ -7,7 +7,8 @@ from itertools import product
 
 import msgspec
 
-from tuilab.analysis.crossover import Pair, SizeRatio, Timings, crossover_of, next_size, places
+from tuilab.analysis.crossover import SizeRatio, Timings, next_size, places
+from tuilab.analysis.crossover_words import Pair, crossover_of
 from tuilab.analysis.processes import begun
 from tuilab.analysis.reading import (
     axes,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tuilab.analysis.crossover import Pair, Timings, crossover, next_size
+from tuilab.analysis.crossover import Timings, next_size
+from tuilab.analysis.crossover_words import Pair, crossover
 from tuilab.analysis.ratios import ratio
 from tuilab.analysis.statistics import estimate
 
