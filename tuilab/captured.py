@@ -34,7 +34,6 @@ class Manifest:
     """Names of the signature's tensors, in the order of the call's arguments."""
     results: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
-    """Notes about the capture, as sentences."""
     batch: int = 0
     versions: Mapping[str, str] | None = None
     """Versions of `tensorflow` and `python` that wrote the folder."""

@@ -25,7 +25,6 @@ _TCP = _OUTSIDE = 1 << 0 | 1 << 1
 """Two bits: bind and connect for TCP; abstract sockets and signals for outside processes."""
 _CAPABILITY_VERSION = 0x20080522
 _BENEATH = 1
-"""Type of a rule that covers a path and everything below it."""
 
 
 def version() -> int:

@@ -118,8 +118,6 @@ def _run(main: Callable[[], Coroutine[Any, Any, Shown]]) -> Shown:
 
 
 def load(shell: Any) -> None:
-    """Register `%tuilab` and `%%tuilab`."""
-
     def tuilab(line: str, cell: str | None = None) -> Shown:
         if cell is not None:
             return measured(line, cell, shell.user_ns)

@@ -204,7 +204,6 @@ class _Reader:
         self.unread: dict[str, str] = {}
 
     def quiet(self) -> "_Reader":
-        """Return a reader with its own list of notes."""
         return _Reader(self._lib, self._handle)
 
     def __call__(self, what: str, call: str | Callable[[Any], Any], *arguments: Any) -> Any:

@@ -33,7 +33,6 @@ def own_folder() -> Path:
 
 
 def preset_folders() -> tuple[Path, Path]:
-    """Return the bundled preset folder and the user's."""
     return shipped_folder(), own_folder()
 
 

@@ -264,8 +264,6 @@ def _wait(pid: int, worker: int, parent: int) -> bool:
 
 
 class _Limits:
-    """The limits from `Guard.limit`: seconds, and additional bytes of memory."""
-
     def __init__(self, pid: int, message: bytes) -> None:
         seconds, memory = message.split()
         self._pid, self._seconds, self._memory = pid, float(seconds), int(memory)

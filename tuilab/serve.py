@@ -272,7 +272,6 @@ class LabServer(Server):  # type: ignore[misc]
         session.expiry = loop.call_later(self._kept_s, lambda: asyncio.ensure_future(self._over(session)))
 
     async def _over(self, session: Session) -> None:
-        """Clean up after a lab has ended."""
         if session not in self._sessions:
             return
         self._sessions.remove(session)

@@ -243,7 +243,6 @@ workload defines count as Python.
 
 
 def largest(account: Account) -> Group:
-    """Return the group of the call's largest phase; `not known` without phases."""
     sums: dict[Group, float] = {}
     for part in account.parts:
         group = GROUPS.get(part.phase, "python")

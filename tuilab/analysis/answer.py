@@ -79,7 +79,6 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
 
 
 def at_point(state: RunState, point: int) -> list[str]:
-    """Return sentences about one point of a sweep."""
     return [part for part in _of_each_kind(state, point) if part]
 
 
@@ -111,7 +110,7 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
     for group in groups:
         lines = [part for part in _figures(state, group, point) if part]
         if len(groups) > 1 and (kind := does(group[0], point)):
-            # After the name of the work and a colon, a word such as `One` or `So` must not be capitalised.
+            # After the name of the work and a colon, a word such as `One` or `So` must not be capitalized.
             first = (
                 lines[0][:1].lower()
                 if lines[0].startswith(("One graph", "Eager", "So far", "At "))
@@ -123,7 +122,6 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
 
 
 def _describe_disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
-    """Describe arms that were clearly faster in rounds without other load."""
     slowed = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
     if not slowed:
         return ""
@@ -245,7 +243,6 @@ reported.
 
 
 def _unseen(found: Sequence[RatioEstimate | None]) -> str:
-    """State the smallest difference that the run could have detected between arms reported as equal."""
     least = max((each.least for each in found if each is not None and each.least is not None), default=None)
     if least is None:
         return ""
@@ -408,7 +405,6 @@ def _nothing(state: RunState, point: int) -> list[str]:
 
 
 def _first_look(state: RunState, point: int) -> str:
-    """Return the warm-up times of one arm per device; "" before the first warm-up."""
     figures = [f"{name_of(arm, point)} {median_of(best)}" for arm, best in first_looks(state, point)]
     return f"First look (not counted): {listed(figures[:MOST_NAMED])} per call at best." if figures else ""
 

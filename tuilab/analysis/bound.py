@@ -382,7 +382,6 @@ def _compared(
 
 
 def _why(found: GpuBound, call: GpuCall, sheet: DataSheet) -> str:
-    """Return why no GPU can win, or why no likely time is known; "" otherwise."""
     if not found.fits:
         return f"a call does not fit into its {sheet.memory.value / 1e9:.0f} GB"
     if steps := [op for op in call.unpredictable if op in ITERATIVE]:

@@ -19,7 +19,6 @@ LIMITS = {
     "starting the call": "TensorFlow's dispatch overhead on this host",
     "preparing the input": "preparing the input on this host",
 }
-"""Clearer wording for some limits."""
 
 
 def article(sheet: DataSheet) -> str:

@@ -34,7 +34,6 @@ def count(samples: Sequence[float]) -> int:
 
 
 def outliers(samples: Sequence[float]) -> Found | None:
-    """Return a caveat with the number of outliers in `samples` (seconds per call) and the worst outlier."""
     finite = [s for s in samples if math.isfinite(s)]
     outside = count(finite)
     if not outside:

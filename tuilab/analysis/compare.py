@@ -94,7 +94,6 @@ def _emulated(*states: RunState) -> list[str]:
 
 
 def _nowhere(first: RunState, second: RunState, names: Sequence[str]) -> list[str]:
-    """Return a warning if the runs have no measured size in common."""
     if not names or places(first, names).keys() & places(second, names).keys():
         return []
     return [f"nothing to compare: the runs were not measured at the same {listed(names)}"]
@@ -121,9 +120,6 @@ def _left_out(
 
 
 def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
-    """Return the arms that both runs measured, at each common size. names: the parameters that identify a
-    size.
-    """
     pairs = ((arm, second.arms[identity]) for identity, arm in first.arms.items() if identity in second.arms)
     return _compare_pairs(first, second, names, pairs)
 
@@ -223,7 +219,6 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
 
 
 def disturbed(state: RunState) -> list[str]:
-    """Return one message for each kind of disturbance that may affect the run's figures."""
     messages = {flag.code: flag.message for flag in reversed(state.flags) if flag.code in DISTURBED}
     return [messages[code] for code in DISTURBED if code in messages]
 

@@ -35,17 +35,17 @@ half of the variance of noise of 5 to 30%, at most 5% of the sweeps show a cross
 
 
 GAP = 0.782
-"""Mean square of `_outside` for independent normal values of variance 1, from their order statistics."""
+"""Mean of the square of `_outside` for independent standard normal values, from their order statistics."""
 NEAR = 0.25
-"""Three sizes are near each other if the product of the two gaps (logs of size) is at most this."""
+"""Maximum product of the two gaps (as logs of size) between three sizes that count as near each other."""
 BENT = 1 / 4
-"""Largest second derivative of the log ratio of costs α + β · size, over log size."""
+"""Maximum second derivative, over log size, of the log ratio of two costs α + β · size."""
 LEAST_DF = 4
 """Fewest degrees of freedom of the scatter. With fewer, the t quantile is so large that a single uneven size
 hides every crossover. Calibrated as `LASTING`.
 """
 BY_CHANCE = 0.01
-"""Probability with which the errors of the means alone are taken for scatter between the sizes."""
+"""Probability of a false report of scatter between sizes, if only the errors of the means vary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ class SizeRatio:
         return math.inf if self.ratio.error is None else self.ratio.error
 
     def sign(self, level: float) -> int:
-        """Return +1 if a is slower, −1 if a is faster, 0 if the confidence interval at `level` contains a
-        ratio of 1 or the printed one does.
+        """Return +1 if a is slower, −1 if a is faster, 0 if the interval at confidence `level` or the printed
+        interval contains 1.
         """
         return self._as_printed(_sign(self.ratio, level))
 
@@ -113,7 +113,7 @@ class SizeRatio:
 
     @property
     def scattered_error(self) -> float:
-        """The `error` with which the 95% interval also covers the scatter between the sizes."""
+        """The `error` at which the 95% interval also covers the scatter between sizes."""
         if self.ratio.error is None:
             return math.inf
         t = t_quantile((1 + LEVEL) / 2, self.ratio.df)
@@ -179,11 +179,11 @@ def places(a: Timings, b: Timings, begun: Sequence[int] = (), shown: Shown | Non
 
 
 def scatter_of(at: Sequence[SizeRatio]) -> Scatter:
-    """Return the variation between neighboring sizes beyond the errors of their means; the larger of two
+    """Return the variation between neighboring sizes beyond the errors of their means: the larger of two
     estimates.
 
-    Where costs are of the form α + β · size, the ratio rises or falls along the whole axis, so each size's
-    log ratio lies between its neighbors'; and near each other, three sizes lie almost on a line. Two sizes
+    For costs α + β · size, the ratio rises or falls along the whole axis. The log ratio of each size then
+    lies between its neighbors' log ratios, and three sizes near each other lie almost on a line. Two sizes
     show no scatter.
     """
     known = [place for place in at if math.isfinite(place.error)]
@@ -197,7 +197,7 @@ def scatter_of(at: Sequence[SizeRatio]) -> Scatter:
 
 
 def _beyond(squares: Sequence[tuple[float, float]]) -> Scatter:
-    """Return the scatter that explains the variances found, given the variances that the errors explain."""
+    """Return the scatter between sizes that explains the observed variances beyond those from the errors."""
     k = len(squares)
     found, explained = (sum(each) / k for each in zip(*squares, strict=True)) if k else (0.0, 0.0)
     if not k or found <= explained:
@@ -208,14 +208,18 @@ def _beyond(squares: Sequence[tuple[float, float]]) -> Scatter:
 
 
 def _outside(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> float:
-    """Return the distance of a size's log ratio from the range between its neighbors', 0 within it."""
+    """Return how far a size's log ratio lies outside the range between its neighbors' log ratios; 0 inside
+    the range.
+    """
     low, high = sorted((before.ratio.mean, after.ratio.mean))
     return max(low - place.ratio.mean, place.ratio.mean - high, 0.0)
 
 
 def _off_the_line(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> tuple[float, float] | None:
-    """Return the variance of one size that explains how far three sizes are from a line, and the variance
-    that their errors explain; None unless they are near each other.
+    """Return the variance of a size that would put three sizes this far from a line, and the variance
+    expected from their errors.
+
+    Returns None unless the sizes are near each other.
     """
     left, right = math.log(place.size / before.size), math.log(after.size / place.size)
     if left * right > NEAR:
@@ -276,7 +280,9 @@ def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
 
 
 def _is_contradicted(at: Sequence[SizeRatio], known: Sequence[tuple[int, int]]) -> bool:
-    """Return True if, outside the brackets of the changes, a size is told apart the other way round."""
+    """Return True if, outside the brackets of the changes, the arms differ at some size in the opposite
+    direction.
+    """
     edges = [(-1, known[0][1]), *known, (len(at), known[-1][1])] if known else []
     return any(
         before == after and any(place.printed_sign == -before for place in at[i + 1 : j])
@@ -311,7 +317,7 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
             zeros.append(_between(left.size, right.size, share))
             bounds += [math.log(bound) - zeros[-1] for bound in _straight_lines(left, right)]
     at = (zeros[0] + zeros[-1]) / 2
-    # The interval also covers the sizes that are told apart but at which the other arm should be faster.
+    # The interval also covers sizes at which the arms differ in the direction opposite to the crossing.
     way = 1 if overtakes else -1
     held += [math.log(p.size) for p in bracket[1:-1] if way * p.printed_sign * (at - math.log(p.size)) < 0]
     low = max(min([*held, at]) + min(0.0, *bounds), math.log(bracket[0].size))

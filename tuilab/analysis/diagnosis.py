@@ -393,7 +393,6 @@ def _remedy(group: Sequence[Node]) -> str:
 
 
 def remedies(groups: Sequence[Sequence[Node]]) -> str:
-    """Return advice about ops on the host, one clause per reason."""
     clauses = [clause for clause in map(_remedy, groups) if clause]
     text = "; ".join(dict.fromkeys(clauses))
     return f"{text[:1].upper()}{text[1:]}." if text else ""

@@ -17,7 +17,6 @@ from tuilab.model.result import EnvironmentPair, EnvironmentRatio
 from tuilab.model.run import ArmState, RunState
 
 MOST_OPS = 4
-"""Maximum number of ops named in a sentence."""
 FIRST_CALLS = 1.5
 """Minimum ratio of two first calls that is reported. It is large because each process has only one first
 call.

@@ -46,7 +46,6 @@ def _forecast(state: RunState, cells: Sequence[ArmSamples], processes: int) -> f
 
 
 def obstacle(state: RunState) -> tuple[str, str]:
-    """Return why more rounds do not narrow the intervals, and what to do instead."""
     if codes(state) & BUSY:
         return "while the host is busy", "try again when the host is quiet"
     return "while the speed changes this much", "try again later"

@@ -90,7 +90,6 @@ def is_precise(layer: Layer) -> bool:
 
 
 def outside(layers: tuple[Layer, ...]) -> Layer:
-    """Return the row for the part of a call outside all layers."""
     left = max(0.0, 1.0 - sum(layer.share for layer in layers))
     return Layer(name=OUTSIDE, kind="", flop=None, bytes=0.0, share=left, bound_by="not known")
 

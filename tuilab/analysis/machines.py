@@ -224,7 +224,6 @@ def _named(groups: Groups) -> str:
 
 
 def text_of(summary: MachineSummary) -> str:
-    """Return all searchable text of a summary."""
     words = [summary.preset, summary.machine, summary.origin, summary.cpu, *summary.gpus]
     words += [summary.tensorflow, summary.python, summary.driver, summary.kind, *summary.verdicts]
     best = summary.best

@@ -234,7 +234,6 @@ def _zygotes(cell: ArmSamples) -> list[int]:
 
 
 def describe_coverage(state: RunState) -> str:
-    """Describe the variation that a run's intervals include."""
     number = 1 + len(begun(state))
     if number == 1:
         return "within this process and minute"

@@ -45,7 +45,6 @@ def by_type(ops: Sequence[OpTime]) -> list[TypeTime]:
 
 
 def share(profile: Profile, *phases: str) -> float:
-    """Return the share (0 to 1) of a call that these phases take together."""
     return sum(p.share for p in profile.phases if p.phase in phases)
 
 

@@ -85,7 +85,6 @@ def _split_tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[
 
 
 def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
-    """Return True if `arm`, which has the greater median, is also slower round by round."""
     ratio = compare(arm, first, point)
     return ratio is not None and ratio.sign > 0
 

@@ -85,7 +85,6 @@ class RatioEstimate(Bounded):
 
     @property
     def how(self) -> str:
-        """How the ratio is computed, worded for a sentence."""
         return PAIRED if self.paired else UNPAIRED
 
     @property

@@ -183,7 +183,6 @@ def quotient_outside(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int)
 
 
 def device_of(arm: ArmState, point: int) -> str | None:
-    """Return the device on which the arm was observed to compute, if any."""
     cell = arm.cells.get(point)
     return (cell.device if cell is not None else None) or arm.device
 
@@ -194,7 +193,6 @@ def family_of(arm: ArmState, point: int) -> str:
 
 
 def elsewhere(arm: ArmState, point: int) -> bool:
-    """Return True if the arm computed on a different kind of device than requested."""
     return family_of(arm, point) != family(arm.arm.device)
 
 
@@ -232,7 +230,6 @@ def retraced(arm: ArmState, point: int) -> str:
 
 
 def does(arm: ArmState, point: int) -> str:
-    """Return the workload's description of an arm's call; "" if it declares none."""
     work = arm.work.get(point)
     return work.does if work is not None else ""
 
@@ -363,7 +360,6 @@ def _at_median(cell: ArmSamples, account: Account, median_s: float) -> Account:
 
 
 def _middle(ordered: Sequence[float]) -> tuple[float, float]:
-    """Return the lower and upper end of the middle 90% of the values."""
     cut = len(ordered) // 20
     return ordered[cut], ordered[-1 - cut]
 

@@ -55,7 +55,6 @@ class Floor:
 
     @property
     def work_s(self) -> float:
-        """Seconds that the device needs for the work itself."""
         return max(self.arithmetic_s, self.memory_s)
 
 
@@ -201,7 +200,6 @@ def _each(
 
 
 def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
-    """Return the work of a call of the arm at a point, or else the work of an equivalent arm."""
     if point in arm.work:
         return arm.work[point]
     return next((a.work[point] for a in like(state, arm.arm) if point in a.work), None)

@@ -253,7 +253,6 @@ _remembered = remembered(_estimate)
 
 
 def median(samples: Sequence[float]) -> float | None:
-    """Return the median of the finite samples, if any."""
     ascending = _sorted(_finite(samples))
     return at_rank(ascending, (len(ascending) + 1) / 2) if len(ascending) else None
 

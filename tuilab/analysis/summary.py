@@ -258,7 +258,6 @@ def _ratio(a: ArmState, b: ArmState, point: int) -> Ratio | None:
 
 
 def placement_of(state: RunState, point: int) -> tuple[PlacementRow, ...]:
-    """Return the placement of each arm's ops at a point, or else at the first observed point."""
     arms = [(arm.arm.id, nodes_at(arm, point)) for arm in state.arms.values()]
     return tuple(placement_row(arm, node) for arm, nodes in arms for node in nodes)
 

@@ -185,7 +185,6 @@ def _pairs(series: Series) -> list[tuple[ArmState, ArmState]]:
 
 
 def are_comparable(a: ArmState, b: ArmState) -> bool:
-    """Return True if the arms have the same mode, dtype and variant."""
     return (a.arm.mode, a.arm.dtype, a.arm.variant) == (b.arm.mode, b.arm.dtype, b.arm.variant)
 
 

@@ -28,9 +28,7 @@ activity. Processes differ by a few percent.
 LEAST = 20
 """Minimum number of undisturbed samples. With fewer, the interval of the median is too wide to compare."""
 SOME = 0.9
-"""Maximum share of undisturbed samples for a comparison with all samples. Above it, the two medians would
-hardly differ.
-"""
+"""Maximum share of undisturbed samples at which their median is compared with the median of all samples."""
 
 
 def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | None:
@@ -52,7 +50,7 @@ def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
 
 
 def cut(cell: ArmSamples, windows: Sequence[HostWindow]) -> ArmSamples:
-    """Return only the samples from the rounds of these windows, still grouped by process."""
+    """Return only the samples from the rounds of these windows, by process."""
     ordered = sorted(windows, key=lambda window: window.first)
     firsts = [window.first for window in ordered]
     part = ArmSamples(begun=cell.begun, zygotes=cell.zygotes)

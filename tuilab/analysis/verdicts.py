@@ -53,7 +53,6 @@ from tuilab.model.quantity import median_of, plural, seconds
 from tuilab.model.run import ArmState, RunState
 
 Judgement = tuple[VerdictWord, str]
-"""A verdict and its evidence."""
 
 
 def matching(state: RunState, pattern: ArmPattern) -> list[ArmState]:
@@ -131,9 +130,8 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
 
 
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Judgement | None:
-    """Return why one of the two sides has no figure.
-
-    If neither has one, prefers a reason that further measuring cannot remove.
+    """Return why one of the two sides has no figure. If both lack one, prefers a reason that more measuring
+    cannot remove.
     """
     reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
     return next((reason for reason in reasons if reason[0] == "untestable"), next(iter(reasons), None))
@@ -202,9 +200,7 @@ def phase_share(
 
 
 def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
-    """Return `71% of a call of CPU graph (60% to 80%)`, or the maximum share of phases that were not
-    observed.
-    """
+    """Return `71% of a call of CPU graph (60% to 80%)`, or the maximum share of unobserved phases."""
     share, (low, high) = account.share(*phases), _range(account, phases)
     if not share and high:
         return f"up to {percent(high)}{of}"
@@ -256,8 +252,8 @@ def _taking(phases: Sequence[str]) -> tuple[str, str]:
 
 
 def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence[str]], str]) -> Judgement:
-    """Return the least favorable verdict among the arms, because every arm must meet the claim, and name the
-    arms with this verdict.
+    """Return the least favorable verdict among the arms, with the names of the arms that have this
+    verdict.
     """
     order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
     worst = min((word for word, _ in rows), key=order.index)

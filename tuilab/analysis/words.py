@@ -72,8 +72,8 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
 
 
 def short(text: str) -> str:
-    """Format a reason from TensorFlow or another program for use within a sentence: one line, shortened,
-    without its full stop.
+    """Format a reason from TensorFlow or another program for use within a sentence: one short line without a
+    full stop.
     """
     line = sanitize_line(text, REASON_LENGTH).strip().rstrip(".")
     if len(text) <= REASON_LENGTH or not line.endswith("…"):

@@ -111,7 +111,6 @@ def libraries(wanted: str) -> None:
 
 
 def nodes(*paths: str) -> None:
-    """Open each device file as the driver's library does, and report the name of any error."""
     for path in paths:
         tell(at=path)
         try:

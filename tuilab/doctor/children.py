@@ -32,7 +32,6 @@ class Ran:
 
     @property
     def ending(self) -> str:
-        """Describe how the child ended; "" if it exited with code 0."""
         if self.code is None:
             return "did not answer in time"
         if self.code < 0:
@@ -113,7 +112,6 @@ def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
 
 
 def run_own_module(environ: Mapping[str, str], until: float, *arguments: str) -> Ran:
-    """Run `tuilab.doctor.child` with these arguments in the lab's own Python."""
     return run(guest.command("tuilab.doctor.child", *arguments), environment(environ), until)
 
 

@@ -64,7 +64,6 @@ class Findings:
 
     @property
     def driver_works(self) -> bool:
-        """True if cuInit succeeds and finds a device."""
         return self.libcuda.init == 0 and bool(self.libcuda.count)
 
     @property

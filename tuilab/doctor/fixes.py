@@ -196,7 +196,6 @@ CONTAINERS = {
 
 
 def container_gpu(f: Findings) -> str:
-    """Return the command that starts this kind of container with access to its GPUs."""
     return CONTAINERS.get(f.container.kind, CONTAINERS["docker"])
 
 
@@ -215,6 +214,5 @@ def library_path(*folders: str) -> str:
 
 
 def library_path_without(f: Findings, folder: str) -> str:
-    """Return the command that removes a folder from LD_LIBRARY_PATH."""
     left = [part for part in f.environment.library_folders if part.rstrip("/") != folder.rstrip("/")]
     return f'export LD_LIBRARY_PATH="{":".join(left)}"' if left else "unset LD_LIBRARY_PATH"

@@ -48,7 +48,6 @@ class Hardware:
 
     @property
     def none(self) -> bool:
-        """True if the PCI bus was read and has no NVIDIA GPU."""
         return self.gpus is not None and not self.nvidia and not self.wsl
 
 

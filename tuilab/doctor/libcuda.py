@@ -13,7 +13,6 @@ from tuilab.model.sanitize import sanitize_line
 
 NAME = "libcuda.so.1"
 UNHIDDEN = "libcuda unhidden"
-"""Name of the second probe, which runs without CUDA_VISIBLE_DEVICES."""
 
 
 @dataclass(frozen=True)

@@ -32,13 +32,11 @@ class Place:
 
     @classmethod
     def of(cls, environment: Environment) -> "Place":
-        """Return this machine, to be examined with the environment's Python."""
         path = tuple(map(str, look(environment.python)["path"]))
         environ = {**os.environ, **environment.variables}
         return cls(python=environment.python, environ=environ, metadata=path, environment=environment)
 
     def file(self, path: str) -> Path:
-        """Return the path of a file, such as `/proc/version`, below the root."""
         return self.root / path.lstrip("/")
 
     def read(self, path: str, limit: int = 65_536) -> str:

@@ -59,7 +59,6 @@ class TensorFlow:
 
 
 def environment(place: Place) -> dict[str, str]:
-    """Return the user's environment variables, with TensorFlow's start-up messages enabled."""
     vmodule = ",".join(filter(None, [place.environ.get("TF_CPP_VMODULE", ""), VMODULE]))
     growth = place.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     more = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": vmodule, "TF_FORCE_GPU_ALLOW_GROWTH": growth}

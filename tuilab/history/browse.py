@@ -94,7 +94,6 @@ def entry(store: Store, run: str) -> Entry | None:
 
 
 def pinned(store: Store, limit: int = 6) -> list[Entry]:
-    """Return the latest of the runs that are pinned as ghost or baseline."""
     # Name the index, because the query planner would scan every run that is not deleted.
     few = _SELECT.replace(" FROM runs ", " FROM runs INDEXED BY runs_pinned ")
     query = f"{few} deleted_at IS NULL AND pinned IN ('ghost', 'baseline') ORDER BY at DESC LIMIT ?"

@@ -24,7 +24,6 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BUDGET, Scenario
 
 BUSY_S = 2.0
-"""Maximum seconds that a check waits for another program to release its lock."""
 HEADER = 100
 """Length of a database's header in bytes (sqlite.org/fileformat2.html)."""
 MOST_UNREADABLE = 10_000

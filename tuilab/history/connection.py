@@ -154,7 +154,6 @@ def _as_it_is() -> Iterator[None]:
 
 
 def _text(data: bytes) -> str:
-    """Decode stored text. Invalid bytes are replaced."""
     return data.decode(errors="replace")
 
 

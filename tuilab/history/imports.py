@@ -12,7 +12,6 @@ from tuilab.model import events as e
 from tuilab.model.errors import CannotBeReadError, InputError
 
 BATCH = 2_000
-"""Number of events written at once."""
 BROKEN_OFF = "interrupted: its lab and worker ended before the run"
 
 

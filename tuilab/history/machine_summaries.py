@@ -52,7 +52,6 @@ def keep(store: Store, run: str, machine_summaries: Sequence[MachineSummary]) ->
 
 
 def latest(store: Store) -> list[MachineSummary]:
-    """Return every saved summary, except those of deleted runs."""
     query = f"SELECT standing FROM standings WHERE run NOT IN ({_GONE})"
     return list(_decode(row[0] for row in store.connection.execute(query)))
 

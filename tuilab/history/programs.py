@@ -11,7 +11,6 @@ from tuilab.model.sanitize import sanitize_line
 
 
 def keep(store: Store, program: str, page: Page) -> None:
-    """Save the page of a program, replacing an earlier page. Raises sqlite3.Error."""
     with store.connection:
         store.connection.execute(
             "INSERT INTO programs (program, at, command, page) VALUES (?, ?, ?, ?)"

@@ -114,7 +114,6 @@ class Recorder:
         return [name for name, run in self._runs.items() if run.waiting]
 
     def has_all(self, run: str) -> bool:
-        """Return True if all events of a finished run are in the store."""
         return run not in self._runs
 
     def flush(self) -> bool:

@@ -236,7 +236,6 @@ class Runs:
         c.execute("UPDATE runs SET size = MAX(0, size - ?) WHERE run = ?", (size - len(data), run))
 
     def next_number(self, run: str) -> int:
-        """Return the number of the run's next event; 0 for an unknown run."""
         query = (
             "SELECT MAX(COALESCE((SELECT MAX(number) FROM events WHERE run = :run AND number < :most), -1),"
             " COALESCE((SELECT MAX(last) FROM pieces WHERE run = :run AND last < :most), -1)) + 1"
@@ -294,7 +293,6 @@ class Runs:
             return None
 
     def answer(self, run: str, answer: str, brief: Brief | None = None) -> None:
-        """Save the answer of a run, and its summary if known."""
         self.connection.execute("UPDATE runs SET answer = ? WHERE run = ?", (sanitize_line(answer), run))
         if brief is not None:
             self.keep_brief(run, brief)
@@ -466,7 +464,6 @@ class Runs:
         return state
 
     def find_start(self, run: str) -> tuple[str, Scenario] | None:
-        """Return the start time and the scenario of a run, if known."""
         row = self.connection.execute("SELECT at, scenario FROM runs WHERE run = ?", (run,)).fetchone()
         return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
 

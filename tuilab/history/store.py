@@ -91,7 +91,6 @@ class Store(Runs):
 
     @property
     def has_second(self) -> bool:
-        """True if `again` returns a store with its own connection."""
         return self.file is not None or self.unwritable is not None
 
     def draft(self) -> "Store":

@@ -95,7 +95,6 @@ def by_kind(rows: Iterable[AccountRow]) -> dict[str, float]:
 
 
 def _words(row: AccountRow) -> str:
-    """Return the kind of time in words. The program's start and end are distinguished from unknown time."""
     return row.function if _outside(row) else WORDS[row.kind]
 
 

@@ -34,8 +34,6 @@ Need = Callable[[Case, Place], list[Unmet]]
 
 @dataclass(frozen=True)
 class Advice:
-    """The advised change for a finding, the preset that demonstrates the change, and its preconditions."""
-
     change: str
     preset: str = ""
     needs: tuple[Need, ...] = ()

@@ -83,7 +83,6 @@ class Case:
 
     @property
     def gpus(self) -> list[str]:
-        """Short names of the GPUs that the program opened."""
         facts = self.of.facts
         return (
             [name.replace("/physical_device:", "") for name in facts.visible if ":GPU:" in name]

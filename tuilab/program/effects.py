@@ -58,7 +58,6 @@ def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, .
 
 
 def effects_of(sources: Mapping[str, str], methods: Sequence[str]) -> tuple[Effect, ...]:
-    """Return the side effects of the user's functions and methods with these names."""
     known = _definitions(sources)
     return _find_effects(
         sources, [(file, each.body) for name in methods for file, each in known.get(name, ())]

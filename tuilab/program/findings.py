@@ -1222,7 +1222,6 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
 
 
 def _shared(case: Case) -> Iterator[Bottleneck]:
-    """Yield a finding for GPUs that other processes use as well."""
     if case.place.others and case.gpus:
         yield _finding(
             case, "gpu-shared", case.step_at(), f"other programs use the GPU: {listed(case.place.others)}"

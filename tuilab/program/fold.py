@@ -124,8 +124,6 @@ class Singles:
 
 @dataclass
 class Process:
-    """A process that imported TensorFlow."""
-
     hello: p.Hello | None = None
     functions: dict[int, p.Function] = field(default_factory=dict)
     calls: dict[p.Key, Calls] = field(default_factory=lambda: defaultdict(Calls))

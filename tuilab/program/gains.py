@@ -46,7 +46,6 @@ def limited_by_input(finding: Bottleneck, waits: float, *, ahead: bool) -> Bottl
 
 
 def share_of(gain: float) -> float:
-    """Return the share of the time that a speedup saves."""
     return 1 - 1 / gain
 
 

@@ -212,7 +212,6 @@ def cost(of: Process, processors_s: float) -> Cost:
 
 
 def died(exit_code: int) -> str:
-    """Return a sentence about the exit of a program that failed before its first step."""
     how = f"was killed by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
     return f"the program {how} before its first step"
 

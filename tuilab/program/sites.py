@@ -16,7 +16,6 @@ METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit"
 """Keras methods that create an input pipeline in each call."""
 ONCE = frozenset(("tracing", "compiling", "building", "importing"))
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
-"""Kinds of time outside TensorFlow."""
 LARGE = 0.1
 """Minimum share of the program's time for reporting a part that no finding covers."""
 

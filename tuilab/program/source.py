@@ -119,7 +119,6 @@ def loop_names(sources: Mapping[str, str], file: str, number: int) -> set[str]:
 
 
 def names_of_call(sources: Mapping[str, str], file: str, number: int) -> set[str]:
-    """Return the names in the statements on a line."""
     tree = tree_of(sources.get(file, ""))
     return {
         name.id

@@ -5,5 +5,4 @@ from tuilab.model.machine import OPEN_GPUS
 
 
 def only(device: str) -> dict[str, str]:
-    """Return the environment variable that limits a worker to this GPU; empty for a CPU."""
     return {OPEN_GPUS: device.partition(":")[2] if family(device) == "GPU" else ""}

@@ -15,7 +15,6 @@ from tuilab.runner.process import WorkerProcess
 PREPARING_S = 30.0
 """Maximum seconds to wait for a process to build its arms."""
 LOOK_S = 0.5
-"""Seconds between two checks on processes that are building their arms."""
 
 
 @dataclass(eq=False)

@@ -15,7 +15,6 @@ from tuilab.runner.workers import Run, Workers
 from tuilab.spool import OWN
 
 _NOT_FOUND = 127
-"""The shell's exit code for a missing program."""
 
 replace = msgspec.structs.replace
 

@@ -256,6 +256,5 @@ def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -
 
 
 def level(text: str) -> Level:
-    """Return the severity of a TensorFlow log line, from its prefix."""
     match = TENSORFLOW_LINE.match(text)
     return _LEVELS[match[1] or match[2]] if match else "info"

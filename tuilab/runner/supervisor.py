@@ -437,7 +437,6 @@ class Supervisor:
         await self._lineup.prepare(first, beside, partial(self._fork, active))
 
     async def _fork(self, active: Measure, one: Further) -> WorkerProcess | None:
-        """Fork the process that carries out the request in `one`; return None if the run has ended."""
         if self._closed or self._active is not active or self._zygotes is None or one.request is None:
             return None
         number, command, descriptor = self._zygotes.command(self._command)

@@ -324,7 +324,6 @@ class Hosted:
 
 
 def _write(data: bytes) -> None:
-    """Write to this process's terminal, if it still exists."""
     with contextlib.suppress(OSError):
         view = memoryview(data)
         while len(view):

@@ -140,13 +140,11 @@ class Workers:
             self._on_event(event)
 
     def _began(self, run: Run, name: str, event: e.RunStarted) -> None:
-        """Report the start of the run once, with the arms of all workers."""
         if not run.begun:
             run.begun = True
             self._on_event(replace(event, arms=run.request.arms, budget=run.request.budget))
 
     def _finished(self, run: Run, name: str, event: e.Finished) -> None:
-        """Report the end of the run once its last worker has finished."""
         run.endings[name] = event
         if run.endings.keys() == run.policies.keys():
             del self._runs[event.run]
