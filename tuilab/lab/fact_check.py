@@ -41,7 +41,7 @@ class Checker:
         self._stopped = False
 
     async def run(self) -> None:
-        """Measure until every statement has a verdict or `stop` is called; a further call of `run` continues.
+        """Measure until every statement has a verdict or `stop` is called. To continue, call `run` again.
         Raises WorkerError if no worker is available.
         """
         self._stopped = False

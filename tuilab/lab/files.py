@@ -59,7 +59,7 @@ def preferences() -> Preferences:
 
 def _read_preferences() -> Preferences:
     """Return the saved preferences, or the defaults if the file is missing or invalid. Raises OSError if the
-    file exists but is unreadable; the caller must not overwrite the file then.
+    file exists but is unreadable, so that the caller does not overwrite it.
     """
     try:
         with at_once(state_folder() / "preferences.json") as file:
@@ -141,7 +141,7 @@ def _first(word: str, before: tuple[str, ...], name: Callable[[str], str]) -> tu
 
 
 def completed(typed: str) -> str | None:
-    """Complete the typed path to the first matching file or folder by name; None if nothing matches."""
+    """Complete the typed path to the first match in alphabetical order; None if nothing matches."""
     if not typed:
         return None
     # A `Path` would drop a final `.`, with which the name of a hidden file begins.

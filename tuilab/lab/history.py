@@ -134,7 +134,7 @@ class History:
     def find(self, start: str, *, deleted: bool = False) -> RunLine:
         """Return the run whose id starts with `start`; `last` means the newest run. Raises InputError.
 
-        deleted: whether to look among the deleted runs, instead of the others.
+        deleted: search only the deleted runs; by default, only the runs that are not deleted.
         """
         if start == "last" and not deleted and (line := self.store.last()):
             return line
@@ -149,7 +149,7 @@ class History:
         return self.store.state(self.find(start).run)
 
     def compare(self, a: str, b: str) -> Comparison:
-        """Compare two runs arm by arm at each point that both have. Raises InputError."""
+        """Compare two runs arm by arm, at each point that both runs measured. Raises InputError."""
         return compare(self.state(a), self.state(b))
 
     def document(self, start: str, format: str) -> Iterator[str]:

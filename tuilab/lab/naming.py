@@ -32,7 +32,7 @@ MOST_NAMES = 8
 
 
 def resolve(words: str) -> Subject:
-    """Return the subject that the words name. Runs no file.
+    """Return the subject that the words name, without running any file.
 
     Raises InputError if the file of code or of a model is missing or does not define the requested name.
     """

@@ -83,7 +83,7 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds per call that code with this mistake reports; None if it reports no time."""
     true_s: float | None
     factor: float | None
-    """The larger of `said_s` and `true_s` divided by the smaller one; None if either is None."""
+    """The larger of `said_s` and `true_s` divided by the smaller one; None if either time is None."""
     factor_ci95: tuple[float, float] | None = None
     """The 95% interval of `factor`; None if unknown, for example if `said_s` includes a first call, which
     happens only once.

@@ -251,8 +251,8 @@ def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ..
 def controls(
     settings: Settings, machine: Machine | None, known: Sequence[str] = (), crossover: Crossover | None = None
 ) -> tuple[Control, ...]:
-    """Return the sliders for numeric parameters and choices, and for dtype, variant and device if there are
-    several.
+    """Return a slider for each numeric parameter and choice, for the device, and for dtype and variant if the
+    workload lets the user choose them.
 
     known: the other hosts. crossover: the crossover along the workload's axis.
     """

@@ -376,7 +376,9 @@ class LabState:
 
     @property
     def point(self) -> int:
-        """Index of the point whose figures the screen shows: in a sweep, the most informative point."""
+        """Index of the point whose figures the screen shows: in a sweep, the point nearest to the
+        settings.
+        """
         return summary_point(self.shown) if self.shown.run else 0
 
     def result(self) -> RunResult | None:

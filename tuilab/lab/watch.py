@@ -422,7 +422,7 @@ def _caught_folder(name: str) -> Path:
 
 
 def attach(address: str, seconds: float) -> Watched:
-    """Profile once a program that runs TensorFlow's profiler server at HOST:PORT.
+    """Take a single profile of a program that runs TensorFlow's profiler server at HOST:PORT.
 
     Such a program has no observer, so the page has parts and ops but no source lines or traces. Raises
     InputError if no program answers.
