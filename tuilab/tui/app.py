@@ -322,7 +322,7 @@ class LabApp(LastingApp):
 
 
 def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool:
-    """Return True if the user asks for ASCII, or if the terminal or its encoding supports only ASCII."""
+    """Return True if the user asks for ASCII, or if the terminal cannot show the lab's characters."""
     asked = environment.get("TUILAB_ASCII", "")
     if asked:
         return asked not in ("0", "no", "false")

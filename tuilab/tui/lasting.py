@@ -200,8 +200,8 @@ def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
             super().suspend_application_mode()
 
         def resume_application_mode(self) -> None:
-            # SIGCONT does not always follow a stop: the kernel also sends it with SIGHUP. A second input
-            # thread would outlive the app and wait forever for keys from a terminal that is gone.
+            # Textual starts an input thread on each SIGCONT, which the kernel also sends with SIGHUP. Without
+            # a preceding stop, this second thread would wait forever for keys from a terminal that is gone.
             if self.suspended:
                 self.suspended = False
                 super().resume_application_mode()

@@ -48,7 +48,7 @@ class Opener:
     run_requested = False
     """True if the user requested a run while a file was being loaded."""
     _mistyped = ""
-    """A path that could not be opened. The next question for a path starts with this text for correction."""
+    """A path that could not be opened. The next page that asks for a path shows this path for correction."""
 
     def __init__(
         self, context: Context, navigation: Navigation, player: Player, watch: Callable[[str], None]

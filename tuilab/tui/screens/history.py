@@ -222,8 +222,8 @@ it. Neither is ever pruned.
         self.dismiss(None)
 
     def action_back(self) -> None:
-        """In the text field, move the focus to the rows. In the rows, clear the filter, or close the page if
-        there is no filter.
+        """If the text field has the focus, move the focus to the rows. Otherwise clear the filter, or
+        close the page if the filter is empty.
         """
         line = self.query_one(Filter)
         if line.has_focus:
@@ -261,7 +261,7 @@ it. Neither is ever pruned.
         return row
 
     def _chosen(self) -> list[Entry]:
-        """Return the selected runs. If there are none, tell the user."""
+        """Return the marked runs, or else the run under the cursor. If there is none, tell the user."""
         found = self.table.chosen
         if not found:
             self.say("No run is selected.")

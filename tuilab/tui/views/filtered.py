@@ -50,7 +50,7 @@ class Filtered(Vertical):
         self.screen.set_focus(self.query_one(Filter))
 
     def action_rows(self) -> None:
-        """In the text field, move the focus to the rows. In the rows, clear the filter."""
+        """If the rows have the focus, clear the filter. Otherwise move the focus to the rows."""
         line = self.query_one(Filter)
         if self._table.has_focus:
             if not line.value:

@@ -37,7 +37,7 @@ class LineWidget(Widget):
     # invisible in these widgets.
     ALLOW_SELECT = False
     empty: var[str] = var("", init=False)
-    """Why the widget has no content; this sentence is then shown."""
+    """Sentence shown while the widget has no content: the reason for this."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
