@@ -137,7 +137,7 @@ def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
 
 
 def hung(trial: Trial, rng: random.Random, how: str) -> tuple[Terminal, int]:
-    """Return a lab whose worker hangs once during the run, and the number of rounds before that."""
+    """Return a lab whose worker hangs once during the run, and the number of rounds before the hang."""
     at = rng.randint(1, ROUNDS)
     terminal = opened(trial, {"faults": {str(at): how}, "once": str(trial.folder / "once")})
     terminal.press("r")

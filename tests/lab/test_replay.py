@@ -41,7 +41,7 @@ def kept(folder) -> tuple[Store, list[e.Event]]:
 
 
 class Screen:
-    """Receives the events of a replay, and counts the events received singly after a rewind."""
+    """Receives the events of a replay, and counts the events that it receives one at a time after a rewind."""
 
     def __init__(self) -> None:
         self.state, self.single = RunState(), 0

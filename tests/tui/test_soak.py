@@ -92,7 +92,7 @@ async def test_messages_leave_no_objects_behind(tmp_path):
 
 
 async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path, monkeypatch):
-    """Counts the instructions of SQLite's virtual machine, of which reading every run needs many."""
+    """Counts the instructions of SQLite's virtual machine. Reading every run would need many instructions."""
     steps = 0
 
     def count() -> int:
