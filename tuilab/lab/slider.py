@@ -52,8 +52,8 @@ class Reach:
         return isinstance(value, str) or self.low <= value <= self.high
 
     def held(self, value: Value, direction: int) -> Value:
-        """Return the nearest allowed number, preferring a multiple in `direction` (1 or -1). Returns a choice
-        unchanged.
+        """Clip a number to the limits and round it to a multiple in `direction` (1 or -1), or in the other
+        direction at a limit. Returns a choice unchanged.
         """
         if isinstance(value, str):
             return value

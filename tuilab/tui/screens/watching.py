@@ -544,8 +544,8 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
 
     @on(Table.Selected)
     async def _open(self) -> None:
-        """Act on the row under the cursor: show a process's page, expand or collapse a line, or try a
-        finding's change.
+        """Act on the row under the cursor: show a process's page, expand or collapse a line, or start
+        or stop the trial of a finding's change.
 
         If the change cannot be tried, open the preset that demonstrates the finding.
         """

@@ -1,4 +1,4 @@
-"""Draws a sweep over two axes as a map with the fastest arm and its lead in each cell."""
+"""Draws a sweep over two axes as a map. Each cell shows the faster of two arms, and its lead."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ Marks = tuple[Mark, Mark]
 
 
 class HeatMap(LineWidget, can_focus=True):
-    """Each cell has the hue and the marker of the fastest arm. A stronger hue shows a larger lead."""
+    """Each cell has the hue and the marker of the faster of two arms. A stronger hue shows a larger lead."""
 
     DEFAULT_CSS = "HeatMap { height: 1fr; width: 1fr; }"
 
@@ -99,7 +99,7 @@ cursor.
             text = cell_text(cell, self._marks, width) if middle else " " * width
             style = cell_style(cell, self._marks)
             if (i, j) == self._at:
-                # the cursor must be visible without color, so it is a frame of bold characters
+                # the cursor is visible without color: its text is bold, and reversed if the map has the focus
                 style = TextStyle(bold=True, on=style.on, reverse=self.has_focus)
                 text = FOCUS + text[1:] if middle and width >= 3 else text
             out.append((text, style))
