@@ -125,7 +125,9 @@ def _both(a: float | None, b: float | None) -> float | None:
 
 
 def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
-    """Move Python time that was not timed separately to dispatch: TensorFlow spent it."""
+    """Count Python time as dispatch, because TensorFlow spent it, except the part that was timed
+    separately.
+    """
     if not own_s or "python" not in known_parts:
         return known_parts
     python, beside = known_parts["python"], known_parts.get("dispatch", Known(0.0, 0.0, "profiled"))

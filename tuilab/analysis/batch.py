@@ -86,7 +86,8 @@ def growing(points: Sequence[PointResult], batch: str) -> int | None:
 def paying(points: Sequence[PointResult], batch: str) -> int | None:
     """Return the smallest batch at which some arm reaches 90% of the highest throughput.
 
-    Returns None if that is the largest batch, or if each doubling from there still adds about 10% on average.
+    Returns None if that is the largest batch, or if each doubling from there still adds more than about 10%
+    on average.
     """
     best = _throughput(points, batch)
     if len(best) < 2:

@@ -79,7 +79,9 @@ def bound_sentence(state: RunState, against: str = "") -> str:
 
 
 def _at_largest(state: RunState, point: int, sheet: DataSheet, here: Sequence[GpuBound]) -> str:
-    """Describe the bound at the largest size of a sweep of one axis; "" if it is worded as at `point`."""
+    """Describe the bound at the largest size of a sweep of one axis; "" if the words are the same as at
+    `point`.
+    """
     names = axes(state) if not state.running else ()
     sizes = {p.index: value_at(state, p, names[0]) for p in state.points} if len(names) == 1 else {}
     known = {at: value for at, value in sizes.items() if isinstance(value, int) and fastest_cpu(state, at)}
@@ -135,7 +137,9 @@ def _cannot_win(
 
 
 def _as_graph(bound: GpuBound) -> str:
-    """Return a clause with the arm's mode if launches limit its bound: in other modes they may not."""
+    """Return a clause with the arm's mode if launches limit its bound, because another mode may need
+    fewer.
+    """
     if bound.mode == "xla" or bound.limited_by != "launches":
         return ""
     return " as a plain graph, without XLA or CUDA graphs" if bound.mode == "graph" else " op by op"

@@ -81,7 +81,9 @@ class SizeRatio:
 
     @property
     def printed_sign(self) -> int:
-        """Which arm is faster by the printed interval: `RatioEstimate.sign`. No sentence contradicts it."""
+        """The sign of the printed ratio (`RatioEstimate.sign`), so that no sentence contradicts the
+        result.
+        """
         return self.estimate.sign
 
     @property

@@ -46,12 +46,14 @@ def crossover_of(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
 
 
 def _whole(crossing: Crossing) -> tuple[int, int, int]:
-    """Return the crossing with its interval, rounded outward to whole sizes, because axes have no others."""
+    """Return the crossing rounded to a whole size, and the ends of its interval rounded outward to whole
+    sizes.
+    """
     return round(crossing.at), math.floor(crossing.low), math.ceil(crossing.high)
 
 
 FEW = 10
-"""An interval with a smaller half-width, in sizes, is printed in whole sizes."""
+"""An interval whose half-width is below this number of sizes is printed in whole sizes."""
 
 
 def _where(crossing: Crossing, axis: str) -> str:
@@ -95,8 +97,8 @@ MOST_SIZES = 3
 
 
 def _at(every: Sequence[SizeRatio], some: Sequence[SizeRatio]) -> str:
-    """Return which of the sizes these are: `at every size`, `from 16 on`, `up to 4`, `at 4 and 64`, `at 5 of
-    9 sizes`.
+    """Return the sizes in words: `at every size`, `from 16 on`, `up to 4`, `at 4 and 64`, `at 5 of 9
+    sizes`.
     """
     sizes = [size(place.size) for place in some]
     if len(some) == len(every):
@@ -139,8 +141,10 @@ NOISE = ", which may be noise"
 
 
 def _leads(at: Sequence[SizeRatio], sign: int, pair: Pair, doubt: str = "") -> str:
-    """Say at which sizes an arm is faster, with the ratio at the largest of them, and how the arms compare at
-    the other sizes. doubt: a clause about the lead.
+    """Describe the sizes at which an arm is faster, with the ratio at the largest of these sizes, and the
+    other sizes.
+
+    doubt: a clause about the lead.
     """
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
     sure, against = ([p for p in at if p.printed_sign == way] for way in (sign, -sign))
@@ -186,6 +190,6 @@ def _one_sided(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
 
 
 def _factor(place: SizeRatio, sign: int, words: str = "") -> str:
-    """Return `1.7× [1.5 1.9]`, with words before the interval."""
+    """Return `1.7× [1.5 1.9]`, with `words` before the interval."""
     ratio = place.estimate if sign > 0 else place.estimate.turned
     return f"{ratio.words}{words} {ratio.span}".rstrip()

@@ -98,8 +98,8 @@ def _withheld(
 
 
 INFLATED = frozenset({"dispatch", "python"})
-"""Phases that take longer while other programs use the host. The whole interval of their share must exceed a
-threshold.
+"""Phases that take longer while other programs use the host. They are reported only if the lower end of the
+interval of their share reaches the limit.
 """
 
 
@@ -262,7 +262,7 @@ FEEDING = {
     "cached": "cache the elements that stay the same",
     "in-step": "move the work into the step",
 }
-"""How to speed up the input, by the variant that already does so."""
+"""The advice that leads to each variant with a faster input."""
 
 
 def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:

@@ -15,13 +15,13 @@ from tuilab.model.run import ArmSamples, RunState
 from tuilab.model.scenario import FURTHER_ROUNDS
 
 GAIN = 0.5
-"""Minimum share of the narrowing by independent rounds for which a forecast is stated."""
+"""Minimum narrowing for which a forecast is stated, as a share of the narrowing with independent rounds."""
 KEPT = 1.25
 """Maximum ratio of an interval to its forecast at which the forecast counts as met."""
 BUSY = {"cpu-contention", "canary"}
 SLOW = BUSY | {"throttled", "gpu-shared", "drift", "two-levels"}
-"""Caveats for a speed that changes more slowly than from round to round. A few processes do not show its
-range.
+"""Caveats about noise that lasts longer than a round. A run of few processes does not show the full range of
+such noise.
 """
 
 
@@ -70,11 +70,10 @@ def _half_width(cell: ArmSamples) -> float | None:
 
 
 def _expected(cell: ArmSamples, processes: int) -> float:
-    """Return the expected relative half-width.
+    """Return the expected relative half-width of an arm's interval after `processes` processes.
 
-    Each further process adds one median, and the interval runs between two ranks of these medians; their
-    values are read from the present medians. With fewer than six processes, medians of as many rounds as a
-    process adds are used instead.
+    The interval runs between two ranks of the process medians. Their values are read from the present
+    medians, or, with fewer than six processes, from medians of as many rounds as one process adds.
     """
     medians = [m.mean for m in process_medians(cell)]
     if len(medians) < MIN_SAMPLES:

@@ -173,8 +173,8 @@ def _most(values: Iterable[str]) -> str:
 
 
 def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
-    """Describe the faster devices, verdicts and crossovers on which machines disagree about the same
-    measurement.
+    """Describe disagreements between machines with the same measurement: about the faster device, a verdict
+    or a crossover.
     """
     out = []
     kinds = _groups((s.kind, s.machine) for s in machine_summaries if s.on_cpu and s.on_gpu)
@@ -233,5 +233,7 @@ def text_of(summary: MachineSummary) -> str:
 def search(
     machine_summaries: Sequence[MachineSummary], texts: Sequence[str], words: str
 ) -> list[MachineSummary]:
-    """Return the rows whose text contains each of the words. texts: the result of `text_of` for each row."""
+    """Return the summaries whose text contains each of the words. texts: the result of `text_of` for each
+    summary.
+    """
     return [s for s, text in zip(machine_summaries, texts, strict=True) if contains(text, words)]

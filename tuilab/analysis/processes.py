@@ -189,7 +189,9 @@ def unlike(middles: Sequence[Location]) -> bool:
 
 
 def spans(begun: Sequence[int], last: int) -> list[tuple[int, int]]:
-    """Return the (first, one past the last) round of each process. The last range ends with round `last`."""
+    """Return each process's first round, and the round after its last. The last process ends with round
+    `last`.
+    """
     return [(low, high) for low, high in zip([0, *begun], [*begun, last + 1], strict=True) if low < high]
 
 

@@ -16,8 +16,8 @@ MATTERS = 0.15
 """Minimum share of a call at which advice on a part is worthwhile."""
 INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 MOSTLY = 0.9
-"""Maximum share of the copy time that the transfer over the link may take for the copy's overhead to be
-mentioned.
+"""The overhead of copies is mentioned only if the transfer over the link takes less than this share of the
+copy time.
 """
 
 

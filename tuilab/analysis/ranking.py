@@ -120,7 +120,8 @@ def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
 
 
 def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Part] | None:
-    """Return the part of a call in which `after` saves the most time, as it is before and after.
+    """Find the part of a call in which `after` saves the most time. Return that part of `before` and of
+    `after`.
 
     Returns None if that part accounts for less than half of the saving.
     """

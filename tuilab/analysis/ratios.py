@@ -16,7 +16,7 @@ PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
 medians.
 """
 VAGUE = 100.0
-"""Maximum ratio of the two ends of an interval at which the estimate is reported."""
+"""An estimate is reported only if the ratio of its interval's ends is less than this."""
 ALIKE = 1.1
 """Two arms are reported as equal if the whole interval of their ratio is within this factor of 1."""
 LEAST = 1.005

@@ -33,8 +33,8 @@ SINGLE_S = 20e-6
 BEYOND_PEAK = 1.5
 """Maximum factor by which an arm's rate may exceed the highest measured peak."""
 LEAST_FREE = 0.1
-"""Minimum share of the processors that is assumed to have been free during the measurement of a peak, which
-is divided by the free share.
+"""Minimum share of the processors that is assumed to have been free while a peak was measured. The peak is
+divided by the free share.
 """
 TOO_LATE = "the run ended before it was measured"
 
@@ -101,8 +101,8 @@ def _distance(state: RunState, point: Point) -> float:
 def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]:
     """Return an arm's status at a point, with the reason.
 
-    An arm with samples that did not fail is `ok`, however the run ended. An arm without data is `cancelled`,
-    which means "not measured yet" while the run continues.
+    An arm that has samples and did not fail is `ok`, however the run ended. An arm without data is
+    `cancelled`, which means "not measured yet" while the run continues.
     """
     cell = arm.cells.get(point)
     if arm.status in ("unavailable", "failed"):
@@ -197,7 +197,7 @@ def elsewhere(arm: ArmState, point: int) -> bool:
 
 
 def name_of(arm: ArmState, point: int) -> str:
-    """Return the arm's label. If another device was observed than the label's, that device is added."""
+    """Return the arm's label, with the observed device added if it differs from the device in the label."""
     return f"{arm.label} (which ran on {device_of(arm, point)})" if elsewhere(arm, point) else arm.label
 
 

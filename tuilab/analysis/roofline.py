@@ -238,7 +238,7 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
 
 
 def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
-    """Lower the host's time in the work if the run's own calls took less.
+    """Return the work, with the host's time lowered if the run's own calls took less.
 
     The cost per image comes from a calibration, which a busy machine lengthens. An arm that prepares images
     one after another cannot need more time for them than its fastest call took.

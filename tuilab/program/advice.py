@@ -68,8 +68,8 @@ def no_side_effects(case: Case, at: Place) -> list[Unmet]:
 
 
 def none_in_train_step(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for Python code that a graph would run only once, in the methods of a
-    training step.
+    """Return an unmet condition for Python code in the training step's methods that a graph would run only
+    once.
     """
     return _first(effects_of(case.sources, ("train_step", "call", "compute_loss")))
 

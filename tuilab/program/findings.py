@@ -50,7 +50,7 @@ from tuilab.program.sites import (
 INPUT = "waiting for input"
 WAITING = 0.15
 FULL = 0.8
-"""Share of its processors at which a program is assumed to need them all."""
+"""Minimum used share of its processors at which a program is assumed to need all of them."""
 LEAST_BESIDE = 0.005
 AHEAD = ("Prefetch", "Parallel", "MapAndBatch", "MultiDevice")
 """Prefixes of the iterators whose own threads prepare elements in advance."""
@@ -63,8 +63,8 @@ USED = 10
 indicate several training runs.
 """
 QUICK_FIRST = 0.6
-"""Minimum ratio of the first trace's time in another process to its time in this one. Five pairs of runs
-gave 0.6 to 1.2.
+"""In another process, a function's first trace takes at least this share of its time in this process. Five
+pairs of runs gave 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
@@ -459,7 +459,8 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
 def _at_fault(
     case: Case, held: Stage | None, parallel: bool
 ) -> tuple[Stage | None, Literal["", "python", "generator"]]:
-    """Return the user's stage that makes the step wait, if known, and how that stage runs Python.
+    """Return the user's stage that makes the step wait, if known, and the kind of Python code that the stage
+    runs.
 
     held: the slowest stage. parallel: True if this stage runs in parallel. If not, a map in Python takes
     precedence, because the times of both add up.

@@ -49,7 +49,7 @@ class Loads:
             of.total = gpu.memory_total
 
     def rows(self) -> tuple[Load, ...]:
-        """Return one row per device, and the program's own row first."""
+        """Return one row per device. The program's own row comes first."""
         return tuple(self._rows())
 
     def _rows(self) -> Iterator[Load]:

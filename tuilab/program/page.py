@@ -17,9 +17,11 @@ from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 FASTER = 1.5
-"""Minimum ratio of the first steps' time to the last steps' time for a note that the steps became faster."""
+"""Minimum ratio of the first steps' time to the last steps' time at which the page notes that the steps
+became faster.
+"""
 STARVED = 0.1
-"""Minimum share of the time in which the stepping thread lacked a processor for a note on the page."""
+"""Minimum share of the time without a processor for the stepping thread at which the page has a note."""
 
 
 def page_of(

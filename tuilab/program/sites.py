@@ -134,8 +134,8 @@ class Rebuilt:
 
 
 def rebuilt(case: Case, sites: list[Site], least: int) -> Iterator[Rebuilt]:
-    """Yield the lines that rebuild objects in at least `least` iterations, with the seconds after the first
-    iteration.
+    """Yield the lines that rebuild objects in at least `least` iterations, with the seconds for all
+    rebuilding after the first iteration.
     """
     groups: dict[Place, list[tuple[Place, int]]] = defaultdict(list)
     for number, function in case.of.functions.items():

@@ -24,14 +24,14 @@ FEW = 3
 MOST_EVENTS = 15_000
 """Maximum number of events to examine in a window, which takes 0.15 s. A single step may have thousands."""
 LONG = 5.0
-"""Minimum ratio of a step to the median step at which the step counts as containing other work, such as a
+"""A step that takes at least this many times the median is assumed to contain other work, such as a
 validation.
 """
 SINGLE = "EagerExecute"
 """The runtime's event for an op or function that Python launches."""
 ALIKE = 0.6
-"""Minimum share of the intervals between ops of one type with the same ops, for these intervals to count as
-loop iterations.
+"""The intervals between ops of one type count as loop iterations if at least this share of them contain the
+same ops.
 """
 NEXT_OP = 200_000_000
 """Maximum picoseconds between consecutive ops of a loop that does little more than launch ops."""
@@ -295,7 +295,7 @@ def _share_ops(
 ) -> None:
     """Set each op's computing seconds per step. Simultaneous ops share the time equally.
 
-    lengths: how long each device computed within the steps. Other devices than the CPU lag behind the steps,
+    lengths: how long each device computed within the steps. Devices other than the CPU lag behind the steps,
     so their ops are counted over the whole window and scaled to these lengths.
     """
     marks: list[tuple[int, int, Key]] = []
