@@ -252,7 +252,7 @@ def stalls(o: Outcome) -> Differences:
 
 
 def largest(o: Outcome) -> Differences:
-    """Expect the GPU's memory to limit the largest batch of a GPU arm, as determined by calls."""
+    """Expect that the largest batch of a GPU arm is found by calls and limited by the GPU's memory."""
     yield from run(o)
     fits = [f for f in (o.json().get("model") or {}).get("fits_on", []) if f["device"].startswith("GPU")]
     if not fits:

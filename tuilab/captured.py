@@ -173,7 +173,9 @@ def _write(
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress TensorFlow's message with the output folder, because that folder is renamed once complete."""
+    """Suppress TensorFlow's message that names the output folder, because that folder is renamed once
+    complete.
+    """
     logger = logging.getLogger("tensorflow")
     before = logger.level
     logger.setLevel(max(before, logging.WARNING))

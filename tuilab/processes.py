@@ -212,8 +212,8 @@ def start_guard(mark: str, folder: str = "") -> Guard | None:
 
 
 def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
-    """Wait for the end of the worker, or of its parent if the worker must not continue alone. Then end all
-    its processes.
+    """Wait for the end of the worker, or of its parent if the worker must not continue alone. Then end the
+    worker's processes.
 
     folder: the worker's temporary files, which are removed at the end; "" if none.
     """

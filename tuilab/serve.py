@@ -34,7 +34,7 @@ WIDEST, HIGHEST = 1_000, 400
 LEAVES_S = 5.0
 """Seconds for a lab to exit on request, and again after a signal."""
 KEPT_S = 600.0
-"""Seconds for which a lab without a page survives, as during a reload or after a lost connection."""
+"""Seconds that a lab survives without a page, for example during a reload."""
 SENDS_S = 5.0
 """Seconds after which a page that accepts no output counts as disconnected."""
 TAKEN = 4001

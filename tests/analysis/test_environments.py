@@ -1,5 +1,5 @@
-"""A run alternates between two environments. Reports only differences beyond the variation between
-processes.
+"""A run alternates between two environments. Only a difference beyond the variation between processes is
+reported.
 """
 
 import random

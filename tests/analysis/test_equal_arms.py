@@ -45,8 +45,8 @@ def swept(
 ) -> tuple[Timings, Timings]:
     """Return the timings of two arms: the fastest at the largest size and the fastest at the smallest.
 
-    The sweep may add up to eight sizes. scatter: spread of a log-normal factor that all rounds of an arm at a
-    size share. drift: autocorrelation of these factors, in the order of measurement.
+    The sweep may add up to eight sizes. scatter: spread of a log-normal factor for each arm and size. drift:
+    autocorrelation of these factors, in the order of measurement.
     """
     shift = np.zeros(len(costs))
 

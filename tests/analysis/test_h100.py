@@ -32,8 +32,8 @@ from tuilab.profile.xplane import read as read_profile
 HERE = Path(__file__).parents[1] / "recordings" / "h100"
 NAMES = sorted(file.name.removesuffix(".jsonl.gz") for file in HERE.glob("*.jsonl.gz"))
 NOISE = 1.1
-"""Factor by which a run's median may differ from the machine's long-term median, about as wide as the
-medians' intervals.
+"""Maximum factor between a run's median and the machine's long-term median, about as wide as the medians'
+intervals.
 """
 
 

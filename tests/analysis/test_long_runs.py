@@ -1,4 +1,4 @@
-"""A long run's figures are computed with arrays, and equal the figures computed one by one."""
+"""A long run's figures, which are computed with arrays, equal figures computed one by one."""
 
 import math
 from array import array

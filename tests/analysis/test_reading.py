@@ -1,4 +1,4 @@
-"""Facts read from a run's state: numbers of ops, and accounts compared with the run."""
+"""Facts that are read from a run's state: numbers of ops, and accounts that agree with the run."""
 
 import re
 

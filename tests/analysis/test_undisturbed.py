@@ -1,4 +1,4 @@
-"""On a busy host, the answer states two speeds, as measured and undisturbed."""
+"""On a busy host, the answer states an arm's measured speed and its undisturbed speed."""
 
 import random
 

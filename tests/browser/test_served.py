@@ -187,7 +187,7 @@ def test_killing_the_server_leaves_no_process(served, number):
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are identified on Linux only")
 def test_the_server_survives_a_stopped_or_killed_lab(tmp_path):
-    """Reports the lab's end, which blocks neither the next page nor the server's exit."""
+    """The lab's end is reported. It blocks neither the next page nor the server's exit."""
     import asyncio
 
     aiohttp = pytest.importorskip("aiohttp")

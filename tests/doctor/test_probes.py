@@ -290,8 +290,8 @@ KINDS = {
     "runtime": "runtime",
     "no device": "no-supported-device",
 }
-"""Kinds that `TensorFlowLog` finds under another name than the recorded line's kind. Lines of kind `device`
-are harmless.
+"""For kinds of recorded lines, the different name under which `TensorFlowLog` finds the line. Lines of kind
+`device` are harmless.
 """
 
 

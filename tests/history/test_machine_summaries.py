@@ -1,4 +1,4 @@
-"""The store computes each machine's summary once, updates it, and drops outdated summaries."""
+"""The store computes each machine's summary once, keeps it up to date, and drops outdated summaries."""
 
 from typing import Any
 

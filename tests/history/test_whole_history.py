@@ -45,7 +45,9 @@ SEARCHES = (
 
 
 def events(number: int) -> list[e.Event]:
-    """Return the events of a random run: one of five, each at three speeds, on its machine."""
+    """Return the events of run `number`: a random run at one of three speeds, with its own machine, date and
+    preset.
+    """
     seed, pace = SEEDS[number % len(SEEDS)], PACES[number // len(SEEDS)]
     out: list[e.Event] = []
     for event in drawn_events(seed):

@@ -1,4 +1,4 @@
-"""Divides a call's time into parts, with synthetic and random profiles."""
+"""A call's time is divided into parts, in synthetic and random profiles."""
 
 import pytest
 from hypothesis import given

@@ -23,13 +23,13 @@ from tuilab.model.quantity import plural, size
 Judge = Callable[[Findings], Cause | None]
 
 NO_GPU: list[tuple[str, Judge]] = []
-"""Layers and judges, which recognize a cause, for machines on which TensorFlow lists no GPU."""
+"""Pairs of a layer and a function that recognizes a cause, for machines on which TensorFlow lists no GPU."""
 
 GPU_LISTED: list[tuple[str, Judge]] = []
-"""Layers and judges, which recognize a cause, for machines on which TensorFlow lists a GPU."""
+"""Pairs of a layer and a function that recognizes a cause, for machines on which TensorFlow lists a GPU."""
 
 LAST = ("silent", "unknown", "well")
-"""Layers that are reported only if no other layer is."""
+"""Layers that are reported only if nothing else was found."""
 
 
 def without_gpu(layer: str) -> Callable[[Judge], Judge]:

@@ -16,7 +16,7 @@ from tuilab import guest
 from tuilab.version import HOME
 
 REAP_S = 0.5
-"""Seconds to wait for a killed child to end. In an uninterruptible kernel call, it may never end."""
+"""Seconds to wait for a killed child to end. A child in an uninterruptible kernel call may never end."""
 
 _alive: set[subprocess.Popen[bytes]] = set()
 _lock = threading.Lock()

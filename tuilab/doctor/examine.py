@@ -123,7 +123,7 @@ def examine(
 
 
 LONGER = "longer"
-"""Key that a task sends, instead of a finding's name, to request this many extra seconds."""
+"""Key of a task's request for more time, in place of a finding's name. The value is the extra seconds."""
 
 
 class Unanswered(str):

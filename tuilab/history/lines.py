@@ -36,7 +36,7 @@ _NUMBERS = {"rounds", "size"}
 
 
 def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
-    """Convert a row of `COLUMNS`, with clean strings.
+    """Convert a row of `COLUMNS` to a `RunLine` with clean strings.
 
     Checks all strings of a row together first, because most need no cleaning.
     """

@@ -17,7 +17,7 @@ _decoder: msgspec.msgpack.Decoder[MachineSummary] = msgspec.msgpack.Decoder(Mach
 _AHEAD = "{} > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')"
 """An SQL condition for times more than a day in the future.
 
-Without it, a run recorded while the clock was ahead would stay the latest forever.
+Without this condition, a run recorded while the clock was ahead would stay the latest forever.
 """
 _GONE = "SELECT run FROM runs WHERE deleted_at IS NOT NULL"
 

@@ -175,8 +175,8 @@ def _encode_values(values: "array[Any]") -> bytes:
 
 
 def _back(kind: str, data: bytes, count: int) -> "array[Any]":
-    """Return the array of `count` values from their byte planes. A single stored value stands for all. Raises
-    Damaged.
+    """Return the array of `count` values from their byte planes. If only one value is stored, all values
+    equal it. Raises Damaged.
     """
     values = array(kind)
     wide = values.itemsize

@@ -88,7 +88,7 @@ class Recorder:
             self.flush()
 
     def _again(self, run: str) -> _Run | None:
-        """Return a stored run that gets further events; None if the run is missing or unreadable."""
+        """Return a stored run to which events will be added; None if the run is missing or unreadable."""
         try:
             number = self.store.next_number(run)
         except sqlite3.Error:

@@ -30,7 +30,8 @@ ROOM = 64 * 2**10
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
-    """Return True if the file is an undamaged history; None if unknown after `seconds`.
+    """Return True if the file is an undamaged history; None if the check fails or takes longer than
+    `seconds`.
 
     alone: True if no other program uses the file.
     """
@@ -49,7 +50,7 @@ def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> 
 def set_aside(file: Path, mark: str = DAMAGED) -> Path:
     """Rename a history and its log to an unused name. If this raises OSError, nothing has changed.
 
-    A symbolic link stays, for the new history.
+    A symbolic link stays, and will point to the new history.
     """
     file = file.resolve()
     stamp = time.strftime("%Y%m%d-%H%M%S")
@@ -220,7 +221,7 @@ def reopen(store: Runs) -> bool:
 
 
 def renew(store: Runs) -> str:
-    """Start a new file in place of one that is gone or damaged. Return a message.
+    """Start a new file in place of one that is gone or damaged. Return a message for the user.
 
     Raises sqlite3.Error or OSError on failure; the current file then stays open.
     """

@@ -53,7 +53,9 @@ _SIZE = "CAST(size AS INTEGER)"
 PIECE_BYTES = 256 * 2**10
 """Number of bytes of a run's unpacked rounds at which they are packed."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
-"""Minimum free space at which the file is rewritten without it: in bytes, and as a share of the file."""
+"""Minimum free space, in bytes and as a share of the file, for which the file is rewritten without free
+space.
+"""
 
 
 class PruneCandidates(msgspec.Struct, frozen=True):
@@ -76,7 +78,7 @@ class Piece:
     """Returns the packed bytes. Raises packed.Damaged if they are damaged or gone, and sqlite3.Error."""
     unread: Callable[[str, Exception], e.Log]
     lines: tuple[tuple[int, e.Event], ...] = ()
-    """Other events between the piece's rounds, each after the given number of rounds."""
+    """Other events between the piece's rounds, each with the number of rounds before the event."""
 
     def unpack(self) -> Rounds | e.Log:
         """Return the piece's rounds as arrays; a log line if the data is damaged."""
@@ -284,7 +286,7 @@ class Runs:
         self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
 
     def result(self, run: str, of: str) -> bytes | None:
-        """Return the saved result of a run; None without one that was saved with the same `of`."""
+        """Return the result that was saved with this `of`, if any."""
         query = "SELECT result FROM results WHERE run = ? AND of = ?"
         row = self.connection.execute(query, (run, of)).fetchone()
         try:
@@ -302,7 +304,7 @@ class Runs:
         self.connection.execute("UPDATE runs SET brief = ? WHERE run = ?", (line, run))
 
     def status(self, run: str) -> str | None:
-        """Return how a run ended; None without an end, as for a run whose program was killed."""
+        """Return how a run ended; None if the run has not ended or its program was killed."""
         row = self.connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
         return row[0] if row else None
 
@@ -354,7 +356,7 @@ class Runs:
         return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
 
     def line(self, run: str) -> RunLine | None:
-        """Return the line of the run with that id, even of a deleted run."""
+        """Return the `RunLine` of the run with that id, even if the run is deleted."""
         row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE run = ?", (run,)).fetchone()
         return line_of(row, self.tags([run]).get(run, ())) if row else None
 

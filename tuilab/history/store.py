@@ -144,7 +144,9 @@ def connect_to_read(file: Path, in_memory: bool = False) -> Connection:
 
 
 def _in_memory(file: Path) -> Connection:
-    """Copy a history with its log into memory: to read the log in place takes a lock or a new file."""
+    """Copy a history with its log into memory, because reading the log in place requires a lock or a new
+    file.
+    """
     try:
         with contextlib.closing(connect(file, "rw", alone=True)) as there:
             return _copied(there)
@@ -201,7 +203,7 @@ def _at(folder: Path) -> Store | str:
 
 
 def _short(words: str, folder: Path) -> str:
-    """Return the first of several reasons, with paths removed."""
+    """Return the first of several reasons in a message, without paths."""
     first = words.partition("; ")[0].replace(str(folder / FILE), "the history")
     return first.replace(str(folder), "the data folder")
 

@@ -343,8 +343,8 @@ class Supervisor:
             self._at_once[1].add(event.arm)
 
     def _changed(self, event: RunStarted) -> str:
-        """Return why a process must not measure: its code differs from that of the run's first process. Else
-        "".
+        """Return why a process must not measure, if its code differs from that of the run's first process;
+        else "".
         """
         if self._code[0] != event.run:
             self._code = event.run, event.code

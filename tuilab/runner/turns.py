@@ -136,7 +136,7 @@ class Turns(Policy):
         await self._measure(host, request)
 
     def _flush(self) -> None:
-        """Report a cycle's rounds as one round, so that their times are paired."""
+        """Report a cycle's rounds as one round, so that the workers' times are paired."""
         rounds, self._rounds = self._rounds, []
         if not rounds:
             return
