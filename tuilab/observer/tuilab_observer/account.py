@@ -257,7 +257,7 @@ class Account:
         return list(rows.items())
 
     def _row(self, frame: FrameType | None) -> tuple[Row, bool]:
-        """Return the row of a frame, and True if its kind is `python` but might be `waiting`."""
+        """Return the row of a frame, and whether its kind is `python` but the thread might be waiting."""
         lines: list[tuple[str, int]] = []
         inner, scope, own, call, function, deciding = None, None, False, "", "", PYTHON
         entry: FrameType | None = None

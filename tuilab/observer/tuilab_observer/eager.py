@@ -21,8 +21,8 @@ class Eager:
     """Observes eager code.
 
     tapes: by line, the number of gradient tapes, and whether a library created them. reads: by line, the
-    number and seconds of reads, and the function. copied: by line, the number, bytes and seconds of NumPy
-    arrays that were converted to tensors.
+    number of reads, their seconds, and the name of the user's function. copied: by line, the number, bytes
+    and seconds of NumPy arrays that were converted to tensors.
     """
 
     def __init__(self, process: Process, functions: Functions) -> None:

@@ -243,7 +243,7 @@ class Windows:
             self._spent += cost
             totals = self.functions.totals
             self._before = {number: spent for number, (_, spent) in list(totals.items())}
-            flush()  # the rest may take longer than the program waits at its exit
+            flush()  # sending the graphs may take longer than the program waits at its exit
             with self.sampler.meanwhile:
                 self.graphs.send()
                 self.process.channel.send(
