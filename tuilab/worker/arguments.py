@@ -27,7 +27,7 @@ USUAL = {BATCH: 32, "height": 224, "width": 224}
 USUAL_SIZE = 64
 """Initial size of a dimension that has no fixed size."""
 TRIES = 8
-"""Maximum number of calls that search for the largest valid integer input."""
+"""Maximum number of calls in a search for the largest valid integer of an input."""
 
 
 class ShapesNeededError(InputError):

@@ -1,7 +1,8 @@
 """Reads the ranges of a call's inputs from its graph.
 
-Follows each input through casts, reshapes, slices and called functions to the ops that use it. A gather gives
-the number of rows in its table, a one-hot the number of classes.
+Follows each input through casts, reshapes, slices and called functions to the ops that use it. The
+range follows from these ops: for a gather, from the number of rows in its table; for a one-hot, from its
+number of classes.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -133,8 +133,8 @@ def _best(run: Callable[[], object], seconds: float, check: Check, least: int = 
 
 
 def _host_memory(seconds: float, check: Check) -> tuple[tuple[MemoryRoof, ...], float]:
-    """Return the bandwidth, in bytes per second, of the caches and memory with all processors in use, and of
-    STREAM's triad in memory.
+    """Return the bandwidth of each cache and of memory, and the memory bandwidth as STREAM measures it, in
+    bytes per second. Uses all processors.
     """
     threads, cache = len(os.sched_getaffinity(0)), last_level_cache()
     wanted = STREAM_ARRAYS * TIMES_CACHE * cache

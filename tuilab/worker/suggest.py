@@ -24,7 +24,7 @@ ALIKE = (
     "float32[n=1024]",
     "int32[batch=32,64]",
     "int32[n=1024]",
-    "int32[]",  # before floats, which TensorFlow accepts as a size while it traces, but not when it computes
+    "int32[]",  # before float32[], which TensorFlow accepts as a size only while it traces
     "float32[]",
     "uint8[batch=8,height=64,width=64,3]",
     "complex64[batch=32,64]",
@@ -72,7 +72,7 @@ def first_accepted(names: Sequence[str], trace: Trace, known: Sequence[str] = ()
 def suggest(names: Sequence[str], trace: Trace, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return a shape for each argument, found by tracing in a forked process; () if none was found in time.
 
-    The fork has only one thread. Code that needs another, such as an eager op, waits until the fork is
+    The fork has only one thread. Code that needs another thread, such as an eager op, waits until the fork is
     killed.
     """
     if not hasattr(os, "fork") or os.uname().sysname != "Linux":

@@ -21,7 +21,8 @@ import traceback
 from typing import Any, NoReturn
 
 APART = 200
-"""Received descriptors are moved to numbers from here on, so that they do not collide with the worker's own.
+"""Lowest number to which received descriptors are moved, so that they do not collide with the worker's own
+descriptors.
 """
 LONGEST = 2**20
 MOST_DESCRIPTORS = 64

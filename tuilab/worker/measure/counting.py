@@ -643,10 +643,11 @@ _SMALL = _small()
 
 
 def _trips(condition: Any, body: Any, values: Sequence[Any]) -> tuple[int | None, dict[int, Any]]:
-    """Return how often a loop runs, and the final values of its counters by position.
+    """Return a loop's trip count, found by evaluating its counters, and the counters' final values by
+    position.
 
-    Evaluates the counters. The number of runs is None if it depends on the data. values: the loop's initial
-    values; None for unknown values.
+    The trip count is None if it depends on the data. values: the loop's initial values; None for unknown
+    values.
     """
     places = {t.name: i for i, t in enumerate(condition.inputs)}
     inner = {t.name: i for i, t in enumerate(body.inputs)}

@@ -14,7 +14,7 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
     """
     known = getattr(graph._get_function(name), "graph", None)
     if (inner := known) is None:
-        with graph.as_default():  # functions in it may be called by name, like ops
+        with graph.as_default():  # the graph may call its functions by name, like ops
             inner = graph_of(name, [shape_of(t) for t in operands])
     if inner is None:
         raise LookupError(name)

@@ -89,7 +89,7 @@ def _ops_share(bench: Bench, cell: TimedArm, account: Account) -> float:
 
 def _longest_s(cell: TimedArm) -> float:
     parts = cell.of_graph.parts if cell.of_graph is not None else ()
-    endless = any(part.op in LOOPS for part in parts)  # such a loop's trip count depends on the data
+    endless = any(part.op in LOOPS for part in parts)  # a loop among the parts has an unknown trip count
     few = not endless and 0 < sum(part.runs for part in parts) <= GRAPH_OPS
     return GRAPH_LONGEST_S if few else LONGEST_S
 
@@ -103,7 +103,7 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
         return _apart(bench, cell, f"the profile is too large to read ({size(len(taken.data))})"), None
     recording = read(taken.data)
     found = sums(activity(recording.lines))
-    # Times from a GPU's own clock are compared with the rounds, and not scaled to match them.
+    # A GPU's times come from its own clock and are not scaled, so take the call's total time from the rounds.
     timed_apart = family(cell.device) != "CPU" and cell.samples
     account = account_of(
         recording,

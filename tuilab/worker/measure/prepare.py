@@ -143,8 +143,8 @@ def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> Ar
 
 
 HLO_FIRST_CALL_S = 2.0
-"""Maximum seconds of a first call for inspecting the program. An inspection makes XLA compile the program
-again.
+"""Maximum seconds of an arm's first call for its XLA programs to be inspected, because XLA compiles each
+inspected program again.
 """
 
 

@@ -1,4 +1,4 @@
-"""Measures what a call saves if a layer is removed: the rest of the graph is fed the layer's result instead.
+"""Measures how much time a call saves without a layer: the layer's recorded result replaces the layer.
 
 A profile cannot show what a loop costs: its ops are too short for the profiler, and the time between them
 belongs to no op.
@@ -26,7 +26,7 @@ ROUNDS, FEWEST, WARM = 15, 7, 5
 give no interval.
 """
 LAYER_S, ARM_S = 2.0, 4.0
-"""Maximum seconds for the rounds of one layer, and seconds after which no further layer of an arm is
+"""LAYER_S: maximum seconds for the rounds of one layer. After ARM_S seconds, no further layer of an arm is
 started.
 """
 MOST_BYTES = 2**28
@@ -128,7 +128,7 @@ def removed(
     kept = compiled(lambda given: imported(definition, given, {}, [t.name for t in held]))(arguments)
     if sum(int(tf.size(t)) * t.dtype.size for t in kept if t.dtype.name not in _HANDLES) > MOST_BYTES:
         return None
-    # The optimizer drops an op that nothing reads, so the layer's inputs are results of the call, too.
+    # The call also returns the layer's inputs, because the optimizer drops ops whose results nothing reads.
     wanted = [t.name for t in (*graph.outputs, *border.reads) if t.dtype.name not in _HANDLES]
     short = without(definition, border)
 

@@ -11,7 +11,9 @@ from tuilab.workloads.base import Case
 
 BLOCK_S = 0.005
 SYNCS_PER_BLOCK = 200
-"""Minimum length of a block in empty syncs, which keeps the sync's remaining jitter below 1%."""
+"""Minimum duration of a block, as a multiple of the duration of an empty sync. Keeps the sync's remaining
+jitter below 1%.
+"""
 
 LEAD_IN_FROM = 4
 """Blocks of at least this many calls start with one untimed call.

@@ -59,8 +59,8 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
 
 
 def _with_eager_counts(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
-    """Give arms with data-dependent loops or branches the operation count of the eager arm, which counts each
-    op that runs.
+    """Report the eager arm's operation count for arms with data-dependent loops or branches, because the
+    eager arm counts each op that runs.
 
     Without an eager arm, suggests measuring eager mode too. The arms may come in any order.
     """

@@ -51,7 +51,8 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
     def go_on() -> None:
         while not over.wait(TELL_S):
             read = _read_so_far() - begun
-            # The stage text shows the progress in MB, which would read "0 of 1" for a small model.
+            # Report a total of 0 for a small model, whose progress in MB would read "0 of 1". The stage text
+            # names its size.
             told = weighs if weighs > LEAST_TOLD else 0
             stage = f"reading {size(weighs)}" if read < weighs else "building its layers"
             tell(stage, min(read, told), told)

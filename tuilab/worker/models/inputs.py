@@ -186,7 +186,8 @@ class Given:
         self._known |= {name: each for name, each in zip(names, found, strict=False) if each != Range()}
         self._hints: dict[str, Any] = {**hints, **self._known}
         self._values = self._ragged()
-        """Maps each input of row splits to the input with the values of the ragged rows."""
+        """Maps the name of each row-splits input to the name of the input with the values of the ragged rows.
+        """
         self._tied: dict[str, str] = {}
         self._data = _read(data, specs) if data else None
         self._whole = self._data is not None and self._is_whole()
@@ -209,8 +210,8 @@ class Given:
             self.said = (f"The inputs come from {sanitize_line(Path(data).name, 100)}.",)
 
     def _ragged(self) -> dict[str, str]:
-        """Map each input of row splits to the input of values. TensorFlow names these two parts of a ragged
-        input `ids_1` and `ids`.
+        """Map each input that holds the row splits of a ragged tensor to the input that holds its values.
+        TensorFlow names the two inputs `ids_1` and `ids`.
         """
         splits = [name for name, each in self._known.items() if each.splits]
         others = [name for name, _, shape in self.specs if name not in splits and shape[:1] == (None,)]

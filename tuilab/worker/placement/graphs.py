@@ -214,7 +214,7 @@ def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
         if node.op in HIDDEN or left.get(name, "Const") != "Const" or name.startswith(programs):
             continue
         if node.op in CALLS or (name not in left and name in around):
-            continue  # inlined into its parts, not folded
+            continue  # an inlined call is not folded: its parts run
         if name in left or name in constant:
             why = "computed once, when the graph was optimized"
         elif node.op in PASSING_ON:

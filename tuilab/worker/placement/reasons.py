@@ -81,8 +81,8 @@ _PIPELINE = ("Dataset", "Iterator")
 def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Forecast:
     """Return whether a GPU would run the op with these types, using this build of TensorFlow.
 
-    types: without the main type attribute, any dtype counts. gpu_kernels: False for a build without GPU
-    kernels.
+    types: if the main type attribute is missing, a kernel for any dtype counts. gpu_kernels: False for a
+    build without GPU kernels.
     """
     dtype = types.get(kernels.main, "")
     allowed = kernels.allowed.get(kernels.main, ())

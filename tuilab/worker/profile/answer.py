@@ -43,7 +43,7 @@ def profile(context: Context, body: bytes) -> Iterator[Profile | ProfileFile]:
         raise InputError("arm", arm.id, f"an arm that can run: {error}") from None
     try:
         with case.scope():
-            case.call()  # traces and compiles, so that the profile does not include it
+            case.call()  # trace and compile now, outside the profile
             # A full call of an arm with copies returns results that are already on the host.
             outputs = (case.compute or case.call)()
         device = decide_device(arm, computed(context.tf, outputs), case)
