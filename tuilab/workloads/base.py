@@ -100,9 +100,8 @@ class Build(Protocol):
         """
 
     def progress(self, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "") -> None:
-        """Report the progress of a long preparation.
-
-        Raises the engine's cancellation if a stop was requested.
+        """Report the progress of a long preparation. Raises an exception that ends the preparation if a stop
+        was requested.
         """
 
     def fact(self, name: str, value: Value | float, text: str) -> None:

@@ -122,8 +122,8 @@ def build(b: Build) -> Case:
 
 
 def _tiled(block: Any, side: int) -> Any:
-    """Return an orthogonal side × side matrix: copies of the block along the diagonal, and ones on its
-    rest.
+    """Return an orthogonal side × side matrix: copies of the block along the diagonal, and ones on the rest
+    of the diagonal.
     """
     import numpy as np
 
