@@ -73,8 +73,9 @@ def watched(
     options: WatchOptions | None = None,
     beside: Callable[[Watched], None] = lambda program: None,
 ) -> tuple[Page, str]:
-    """Run a program under the observer; return its page and output. beside: adds observations of the machine
-    before the page is built.
+    """Run a program under the observer; return its page and output.
+
+    beside: called before the page is built, to add observations of the machine.
     """
     program = Watched((str(file),))
     listener = Listener(program.take)
@@ -103,8 +104,8 @@ def others_s() -> float:
 
 
 def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
-    """Return the codes that a program's first lines require, the codes that they allow, and each code's
-    marked lines.
+    """Return the finding codes that a program's first lines require, the codes that they allow, and the lines
+    that are marked with each code.
     """
     text = file.read_text()
     match = EXPECTS.search(text)

@@ -218,7 +218,7 @@ def test_predicting_row_by_row_puts_the_time_on_that_line(tmp_path: Path) -> Non
     assert spent == sum(
         row.seconds
         for row in page.account
-        # In a forked test process, the program's folder may be unknown.
+        # Compare only the file's name, because a forked test process may not know the program's folder.
         if row.call == "Model.predict" and Path(row.stack[-1]).name == f"predict_row_by_row.py:{line}"
     )
     assert spent > 0.3 * page.lasted_s

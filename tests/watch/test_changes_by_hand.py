@@ -37,7 +37,7 @@ class Pair:
     """A program that prints its result, and the change that its finding advises.
 
     advice: words of the advice. agrees: largest relative difference between results that counts as rounding.
-    least: the smallest gain of the program that the advice promises.
+    least: the program's measured speedup must be above this.
     """
 
     code: Code

@@ -65,8 +65,8 @@ def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s:
 
 
 def test_time_of_retraced_calls_can_be_gained_too() -> None:
-    """Each of 20 rates causes a trace of 0.1 s; the first call after each trace takes 50 ms, and the next
-    nine take 10 ms each.
+    """Each of 20 Python numbers causes a trace of 0.1 s. The first call after each trace takes 50 ms, and the
+    next nine take 10 ms each.
 
     After the fix, one trace remains, which may take only 60 ms in another process.
     """
@@ -121,7 +121,7 @@ def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
 
 
 def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
-    """Together, fixing the Python code in the map and adding a prefetch gain no more than the whole wait."""
+    """Together, fixing the Python code in the map and adding a prefetch save no more than the whole wait."""
     process = Process()
     for told in events():
         process.apply(told)
@@ -140,7 +140,9 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
 
 
 def eager_step(waits: float, stages: tuple[str, ...] = ("Root::Prefetch", "Root::Prefetch::Batch")) -> Case:
-    """Return a program whose step of 34 ms runs eagerly. A graph would also save its smallest ops."""
+    """Return a program whose step of 34 ms runs eagerly. A graph would also save the time of its smallest
+    ops.
+    """
     process, at = Process(), ("train.py", 14)
     calls = tuple((at, 2.0 + n * 0.034, 2.034 + n * 0.034 - 0.034 * waits, False) for n in range(200))
     waited = tuple((2.034 + n * 0.034 - 0.034 * waits, 0.034 * waits) for n in range(200))
@@ -187,7 +189,9 @@ def test_a_pipeline_that_prepares_nothing_during_the_step_keeps_the_estimate_but
 
 
 def test_a_saving_beyond_the_wait_is_reduced_for_the_step_and_the_program() -> None:
-    """A finding claims 80% of a step that waits half of the time; the steps take all of the program."""
+    """A finding claims to save 80% of a step that waits half of the time. The steps take all of the program's
+    time.
+    """
     claimed = Bottleneck(
         code="read-each-step", message="", share=0.8, gain_at_most=5.0, gain_ci95=(4.0, 100.0),
         program_share=0.8, saves_s=8.0,

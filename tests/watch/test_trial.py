@@ -136,7 +136,7 @@ async def test_float32_and_a_graph_are_measured_and_compared(
 
 @pytest.mark.slow
 async def test_small_batches_are_tried_with_the_advised_steps_per_call(tmp_path: Path) -> None:
-    """A larger batch would be another change than the advised one, with another result."""
+    """A larger batch would not be the advised change, and would change the result."""
     folder = captured(tmp_path / "step", SMALL_OPS)
     tried = await trial.attempt(folder, found("small-batches"), PAGE)
     speedup_of(tried)
@@ -151,7 +151,8 @@ def test_each_of_several_steps_in_a_call_waits_for_its_own_input() -> None:
         for name, share in (("dispatch", 0.5), ("waiting for input", 0.25), ("python", 0.25))
     )
     page = msgspec.structs.replace(PAGE, parts=parts)
-    # In a call of 10 steps that takes as long as before, a step takes a tenth of the call and of Python.
+    # If a call of 10 steps takes as long as a call of one step, every part of a step except its wait takes a
+    # tenth of its time.
     assert gain_of_step(page, 1.0, 10) == pytest.approx(1 / (0.25 + 0.75 / 10))
 
 
@@ -171,7 +172,7 @@ def test_a_busy_host_is_named_beside_the_measured_ratio() -> None:
 
 
 def test_a_measured_saving_is_not_larger_than_the_shown_share_of_the_program() -> None:
-    """A change may save more of the program than the profiler had assigned to its finding."""
+    """A change may save more of the program's time than the profiler had assigned to its finding."""
     of = with_trial(found(), Tried(step=40.0, said="the step in float32"), 10.0)
     assert of.saves_s is not None and of.program_share is not None and of.saves_s > of.program_share * 10.0
     assert program_share(of) == percent(of.saves_s / 10.0)

@@ -1,7 +1,7 @@
 """Twenty-one models: each is declared correctly, runs in every possible arm, gives the model's own results,
-and has layers that add up.
+and has layers whose shares add up.
 
-Five small ones by default; `--long` runs all.
+Only five small models are tested by default; `--long` tests all of them.
 """
 
 import uuid

@@ -261,7 +261,9 @@ def own_activation(tf: Any, folder: Path) -> Path:
 
 
 def graph(*signature: Any) -> Callable[[Callable[..., Any]], Save]:
-    """Return a decorator that builds a SavedModel from a function of TensorFlow, a table and the inputs."""
+    """Return a decorator that saves a function as a SavedModel. The function receives TensorFlow, a lookup
+    table (a variable) and the inputs.
+    """
 
     def decorate(make: Callable[..., Any]) -> Save:
         def save(tf: Any, folder: Path) -> Path:

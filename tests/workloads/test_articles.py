@@ -177,7 +177,7 @@ def test_ops_on_the_cpu(make: Any, tf: Any) -> None:
 
 def test_compression(make: Any, tf: Any) -> None:
     called(example("003", 1), "tf.io.compress")
-    assert not hasattr(tf.io, "compress")  # zlib does what the author meant
+    assert not hasattr(tf.io, "compress")  # the arm uses zlib instead
     made = make("compression", "zlib", "eager", elements=1_024, level=6)
     packed = made.call().numpy().tobytes()
     assert len(zlib.decompress(packed)) == 4 * 1_024

@@ -168,8 +168,8 @@ def test_products_match_the_published_counts(tf, name, published):
 
 
 def test_an_encoder_matches_the_count_by_hand(tf):
-    """Counts per token and layer: four projections, the attention scores and the weighted sum, and the
-    products up and down.
+    """Matrix products per token and layer: the four projections of the attention, its scores and its weighted
+    sum, and the two dense layers after it.
     """
     layers, width, wide, length, depth = tf.keras.layers, 256, 1024, 128, 4
     x = given = tf.keras.Input((length, width))

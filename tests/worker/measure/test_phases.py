@@ -1,5 +1,5 @@
-"""The parts of a call's time: Python's own time, a device that the profiler cannot see, and unprofiled
-calls.
+"""Splitting a call's time into parts: Python's own time, devices that the profiler cannot see, and calls that
+are not profiled.
 """
 
 import time

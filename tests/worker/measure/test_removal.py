@@ -1,5 +1,6 @@
-"""Removing a layer from a graph: what stays, what it computes, and the layer's share of the call in
-the report."""
+"""Removing a layer from a graph: the remaining ops, their results, and the layer's share of the call in the
+report.
+"""
 
 import uuid
 from pathlib import Path
