@@ -12,13 +12,15 @@ from tuilab.history.recorder import Recorder
 from tuilab.history.runs import PruneCandidates
 from tuilab.history.search import condition
 from tuilab.history.store import Store
+from tuilab.lab.history import History, ghosts
+from tuilab.model import events as e
 from tuilab.model.brief import Brief
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Scenario
 
 
-def runs(store, search="", **how):
-    return [entry.run for entry in browse.page(store, search, **how)]
+def runs(store, search="", limit=100, **how):
+    return [entry.run for entry in browse.page(store, search, limit=limit, **how)]
 
 
 def day(number):
@@ -34,10 +36,27 @@ def test_pages_of_the_history_contain_every_run_once(store):
     assert browse.extent(store).runs == 25
 
 
+def test_without_a_limit_a_list_has_only_the_latest_runs(store):
+    latest = [f"r{number:02}" for number in range(24, 0, -1)]
+    for number, run in enumerate(reversed(latest), 1):
+        keep(store, run, at=day(number))
+        store.pin(run, "ghost")
+    assert [entry.run for entry in History(store).entries()] == latest[:20]
+    assert [state.run for state in ghosts(History(store))] == latest[:6]
+
+
+def test_a_run_larger_than_16_mib_is_not_read_to_draw_a_ghost(store):
+    for run, size in (("r1", 2**24), ("r2", 2**24 + 1)):
+        keep(store, run)
+        store.pin(run, "ghost")
+        store.connection.execute("UPDATE runs SET size = ? WHERE run = ?", (size, run))
+    assert [state.run for state in ghosts(History(store))] == ["r1"]
+
+
 def test_a_page_lists_what_was_measured_and_the_fastest_arm(store):
     keep(store)
     store.answer("r1", "words", Brief(3, "CPU graph", 1e-3, "GPU graph", 1.4, 1.3, 1.5))
-    (entry,) = browse.page(store)
+    (entry,) = browse.page(store, limit=2)
     assert entry.parameters == {"samples": 256} and entry.name == "stft-small"
     assert entry.brief.fastest == "CPU graph" and entry.brief.leads
 
@@ -108,7 +127,7 @@ def test_every_order_lists_every_run_with_missing_values_last(store, order, risi
 def test_invalid_briefs_and_scenarios_are_left_out(store, broken):
     keep(store)
     store.connection.execute("UPDATE runs SET brief = ?, scenario = ?", (broken, broken))
-    (entry,) = browse.page(store, order="fastest")
+    (entry,) = browse.page(store, order="fastest", limit=2)
     assert entry.brief is None and entry.parameters == {}
 
 
@@ -118,9 +137,11 @@ def test_texts_of_the_store_are_clean(store):
     store.connection.execute("UPDATE runs SET preset = ?, note = ?", (hostile, hostile))
     brief = msgspec.json.encode(Brief(3, hostile, 1.0, hostile, swept=hostile)).decode()
     store.connection.execute("UPDATE runs SET brief = ?", (brief,))
-    (entry,) = browse.page(store)
+    (entry,) = browse.page(store, limit=2)
     texts = [entry.name, entry.line.note, entry.brief.fastest, entry.brief.next, entry.brief.swept]
     assert texts == ["ab[red]"] * 5
+    store.append("r1", store.next_number("r1"), [e.encode(e.Log(run="r1", text=hostile)).rstrip()])
+    assert [event.text for event in store.events("r1") if isinstance(event, e.Log)] == ["ab[red]"]
 
 
 def test_a_search_can_be_limited_to_one_field(store):
@@ -150,7 +171,7 @@ def test_a_run_is_found_by_words_of_its_preset_title(store):
     ):
         assert {line.run for line in store.runs(search, titles=titles)} == found, search
         assert browse.extent(store, search, titles).runs == len(found)
-        assert {entry.run for entry in browse.page(store, search, titles=titles)} == found
+        assert set(runs(store, search, titles=titles)) == found
     assert not store.runs("overtakes")
 
 
@@ -160,7 +181,7 @@ def test_no_typed_text_breaks_the_search(search):
     keep(store, "r1")
     where, values = condition(search, titles={"small": "Small STFT, “fast” and 'slow'"})
     assert where.count("?") == len(values)
-    assert browse.extent(store, search).runs == len(browse.page(store, search)) == len(store.runs(search))
+    assert browse.extent(store, search).runs == len(runs(store, search)) == len(store.runs(search))
 
 
 def test_a_prune_can_be_previewed(store):

@@ -60,7 +60,7 @@ def test_a_lab_shows_and_imports_a_run_in_the_background(tmp_path: Path) -> None
     finally:
         later.close()
     store = Store.open(tmp_path)
-    (entry,) = browse.page(store)
+    (entry,) = browse.page(store, limit=2)
     store.close()
     assert entry.line.answer and entry.brief is not None and entry.brief.fastest
     assert entry.line.rounds == rounds_of(tmp_path) == 600 and entry.line.tags == ("background",)
@@ -79,7 +79,7 @@ def test_a_command_also_imports_a_run_in_the_background(tmp_path: Path) -> None:
     )
     assert run(tmp_path, "history", "unattended").stdout == ""
     store = Store.open(tmp_path)
-    (entry,) = browse.page(store)
+    (entry,) = browse.page(store, limit=2)
     store.close()
     assert entry.line.answer and entry.brief is not None and entry.brief.fastest
     assert "#background" in run(tmp_path, "history").stdout

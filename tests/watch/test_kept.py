@@ -70,7 +70,7 @@ def test_pages_are_stored_and_replaced_and_found(tmp_path: Path, monkeypatch: py
     programs.keep(store, "w2222", page(0.021, 0.08))
     other = msgspec.structs.replace(page(0.021, 0.08), command=("python", "fit.py", "3"))
     programs.keep(store, "w3333", other)
-    assert {name for name, _ in programs.listed(store)} == {"w1111", "w2222", "w3333"}
+    assert {name for name, _ in programs.listed(store, 9)} == {"w1111", "w2222", "w3333"}
     store.close()
     assert (
         "95.0 ms → 21.0 ms a step\nwaiting for input 83% → 8%\n"
@@ -141,9 +141,9 @@ def test_pages_kept_elsewhere_are_reported_and_restored(tmp_path: Path, monkeypa
     assert "has not been saved to the history yet: runs are saved in" in watched.keep()
     (tmp_path / "in-the-way").unlink()
     store = Store.open()
-    assert [program for program, _ in programs.listed(store)] == [watched.program]
+    assert [program for program, _ in programs.listed(store, 9)] == [watched.program]
     store.close()
-    assert watched.keep() == "" and len(programs.listed(Store.open())) == 1
+    assert watched.keep() == "" and len(programs.listed(Store.open(), 9)) == 1
 
 
 def test_windows_are_read_until_their_share_of_the_programs_cpu_time_is_spent(

@@ -144,7 +144,7 @@ def programs_(limit: int, as_json: bool) -> None:
         return
     for program, page in programs:
         step, command = page.steps.median_s, cut(short_command(page), 40)
-        took = seconds(step, step / 50) if step else ""
+        took = seconds(step) if step else ""
         echo_line(f"{program[:8]}  {when(page.at)}  {command:<40}  {took:>8}", headline(page))
     if not programs:
         click.echo("no program has been watched yet", err=True)

@@ -75,7 +75,7 @@ def page(
     titles: Mapping[str, str] = NO_TITLES,
     order: str = "at",
     rising: bool = False,
-    limit: int = 100,
+    limit: int,
     offset: int = 0,
 ) -> list[Entry]:
     """Return at most `limit` of the runs that match `search`, from the index `offset`. order: a key of

@@ -19,7 +19,7 @@ def keep(store: Store, program: str, page: Page) -> None:
         )
 
 
-def listed(store: Store, limit: int = 20) -> list[tuple[str, Page]]:
+def listed(store: Store, limit: int) -> list[tuple[str, Page]]:
     """Return the latest watched programs with their ids. Skips unreadable pages."""
     found = store.connection.execute(
         "SELECT program, page FROM programs ORDER BY at DESC, program LIMIT ?", (limit,)

@@ -544,7 +544,7 @@ def new_id() -> str:
     return PREFIX + uuid.uuid4().hex[:15]
 
 
-def earlier(limit: int = 20) -> list[tuple[str, Page]]:
+def earlier(limit: int) -> list[tuple[str, Page]]:
     """Return the latest watched programs in the history, as pairs of id and page."""
     from tuilab.history import programs
     from tuilab.history.store import Store

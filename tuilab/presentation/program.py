@@ -118,7 +118,7 @@ def saves(finding: Bottleneck) -> str:
     """Return the seconds of the program that the change saves: `3.20 s`, `≤ 3.20 s`, or `–` if unknown."""
     if finding.saves_s is None:
         return "–"
-    return "≤ " * finding.if_input_keeps_up + seconds(finding.saves_s, finding.saves_s / 50)
+    return "≤ " * finding.if_input_keeps_up + seconds(finding.saves_s)
 
 
 def program_share(finding: Bottleneck) -> str:
@@ -213,7 +213,7 @@ def chart(page: Page, steps: Mapping[int, float]) -> Chart:
         arm="step",
         median=known.median_s,
         band=known.ci95_s,
-        note=seconds(known.median_s, known.median_s / 50) if known.median_s else "",
+        note=seconds(known.median_s) if known.median_s else "",
     )
     return Chart(
         key="steps",

@@ -277,7 +277,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         text = (
             f"layers, models or optimizers are built in the loop on line {loop[1]}, which also runs steps: "
         )
-        text += seconds(spent, spent / 50)
+        text += seconds(spent)
         # The maximum also covers variables that a new object creates in its first ops, such as an optimizer's
         # first update.
         most_s = sum(site.total_s for site in inside if site.kinds["building"])
@@ -303,7 +303,7 @@ def model_calls(case: Case) -> Iterator[Bottleneck]:
         if site.samples > FEW_STEPS * site.count:
             continue
         text = f"the model is called {plural(site.count, 'time')}, a row at a time, and runs op by op: "
-        text += seconds(took, took / 50)
+        text += seconds(took)
         advice, most_s = "eager-step, a model", max(took, line_s(sites, site))
         yield _finding(case, "eager-step", site.at, text, advice=advice, spent_s=took, most_s=most_s)
 
@@ -319,7 +319,7 @@ def saving(case: Case) -> Iterator[Bottleneck]:
         if site.call in METHODS and any((each.file, each.line) == site.at for each in between(case)):
             continue  # `between` reports callbacks that save
         times = f" {plural(site.count, 'time')}" * (site.call not in METHODS and site.count > 0)
-        text = f"saving takes {seconds(took, took / 50)}{times}"
+        text = f"saving takes {seconds(took)}{times}"
         yield _finding(case, "saving", site.at, text, spent_s=took)
 
 
@@ -330,7 +330,7 @@ def slowing(case: Case) -> Iterator[Bottleneck]:
     lost = pace.lost_s * case.of.steps.n / max(1, pace.n)
     if lost < BETWEEN * case.lasted_s:
         return
-    early, late = (seconds(each, each / 50) for each in (pace.early_s, pace.late_s))
+    early, late = (seconds(each) for each in (pace.early_s, pace.late_s))
     text = f"steps slow down: {early} in the first fifth, {late} in the last"
     yield _finding(case, "slowing", case.step_at(), text, spent_s=lost)
 
@@ -638,7 +638,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         advice = "xla-recompiles" if xla and differed == "a new shape" else advice
         verb = "compiled by XLA" if xla else "traced"
         text = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, which took "
-        text += f"{seconds(whole, whole / 50)}, {seconds(spent, spent / 50)} of it after the second time"
+        text += f"{seconds(whole)}, {seconds(spent)} of it after the second time"
         text += f": {differed}" if differed else ""
         yield _finding(
             case, code, (file, line), text, share, advice=advice, interval=(share, most), spent_s=spent

@@ -121,7 +121,7 @@ def slowest(rows: Iterable[ProcessRow]) -> str:
     if ends[0] is None or ends[1] is None or ends[1][0] <= ends[0][1]:
         return "no process is significantly slower than another"
     why = f", {percent(slow.share)} of it {slow.part}" if slow.share is not None else ""
-    text = f"{called(slow)} is the slowest: {seconds(most, most / 50)} a step{why}"
+    text = f"{called(slow)} is the slowest: {seconds(most)} a step{why}"
     return f"{text}; {times(most / least)} as long as {called(quick)}"
 
 
@@ -247,7 +247,7 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
         out.append(f"the parts come from only {len(of.seen)} profiled steps")
     pace = of.pace()
     if pace is not None and pace.early_s > FASTER * pace.late_s:
-        early, late = (seconds(each, each / 50) for each in (pace.early_s, pace.late_s))
+        early, late = (seconds(each) for each in (pace.early_s, pace.late_s))
         out.append(f"steps speed up: {early} in the first fifth, {late} in the last")
     if of.uses_profiler and parts:
         out.append(

@@ -193,7 +193,7 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
         _, line = max(lines, key=lambda at: lines[at])
         where = f"{name}(), line {line}" if name else f"line {line}"
         share = percent(took / case.lasted_s)
-        text = f"{seconds(took, took / 50)} ({share} of the program) in {where} of {PurePath(file).name}"
+        text = f"{seconds(took)} ({share} of the program) in {where} of {PurePath(file).name}"
         out.append(f"{text}: {OWN[kind]}, not TensorFlow")
     return tuple(out)
 
@@ -201,6 +201,6 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
 def called(site: Site) -> str:
     """Return a sentence such as `predict() is called 120 times, 26.1 s, in the loop on line 9`."""
     times = f" {plural(site.count, 'time')}"
-    text = f"{METHODS[site.call]}() is called{times}, {seconds(site.total_s, site.total_s / 50)}"
+    text = f"{METHODS[site.call]}() is called{times}, {seconds(site.total_s)}"
     here = "" if site.loop[0] == site.file else f" of {PurePath(site.loop[0]).name}"
     return f"{text}, in the loop on line {site.loop[1]}{here}"

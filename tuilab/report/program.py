@@ -136,8 +136,8 @@ def step_time(steps: StepTimes) -> str:
     """Return `95.0 ms [93.2 97.1], 1,234 seen, 118 s in total`."""
     assert steps.median_s is not None
     ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
-    total = f", {seconds(steps.total_s, steps.total_s / 50)} in total" if steps.total_s else ""
-    return f"{seconds(steps.median_s, steps.median_s / 50)}{ends}, {steps.n:,} seen{total}"
+    total = f", {seconds(steps.total_s)} in total" if steps.total_s else ""
+    return f"{seconds(steps.median_s)}{ends}, {steps.n:,} seen{total}"
 
 
 def step_kind(steps: StepTimes) -> str:
@@ -192,7 +192,7 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
     """Yield a line per process: where it runs, the time of its step, and the largest part of its step."""
     for row in rows:
         took = row.steps.median_s
-        shown = f"{seconds(took, took / 50)} a step, {row.steps.n:,} seen" if took else "no step"
+        shown = f"{seconds(took)} a step, {row.steps.n:,} seen" if took else "no step"
         part = f", {percent(row.share)} {row.part}" if row.share is not None else ""
         yield f"  {f'{row.host} ' * bool(row.host)}{row.pid} {PurePath(row.command).name}: {shown}{part}"
 
@@ -214,7 +214,7 @@ def gained(finding: Bottleneck) -> str:
     if finding.saves_s is not None:
         sure = is_certain(finding) or (finding.tried is not None and not finding.if_input_keeps_up)
         about = "about" if sure else limit
-        lines.append(f"saves {about} {seconds(finding.saves_s, finding.saves_s / 50)}")
+        lines.append(f"saves {about} {seconds(finding.saves_s)}")
     program = f"{limit} {times(most.program)}" if most.program else ""
     expected = expected_gain(finding)
     if expected is not None and most.program is not None and most.program > CLEARLY * expected:
@@ -237,7 +237,7 @@ def measured(tried: Tried) -> str:
     if tried.step is None:
         return tried.said
     ends = f" {interval(*tried.step_ci95, tried.step)}" if tried.step_ci95 else ""
-    once = f" after {seconds(tried.compile_s, tried.compile_s / 50)} of compiling" if tried.compile_s else ""
+    once = f" after {seconds(tried.compile_s)} of compiling" if tried.compile_s else ""
     program = f"{times(tried.program)} for the program" if tried.program else ""
     if tried.if_input_keeps_up:
         program = f"at most {program}, and none if the input sets the pace"
@@ -306,7 +306,7 @@ def compared(a: Page, b: Page) -> list[str]:
     if a.host != b.host:
         out.append(f"! different hosts: {a.host} and {b.host}")
     if a.steps.median_s and b.steps.median_s:
-        one, other = (seconds(m, m / 50) for m in (a.steps.median_s, b.steps.median_s))
+        one, other = (seconds(m) for m in (a.steps.median_s, b.steps.median_s))
         intervals = a.steps.ci95_s, b.steps.ci95_s
         same = all(intervals) and _overlap(*intervals)
         out.append(f"{one} → {other} a step" + (", no difference beyond the noise" if same else ""))

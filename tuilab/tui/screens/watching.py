@@ -760,7 +760,7 @@ def account_table() -> Table[says.AccountLine]:
 
 def took(row: ProcessRow) -> str:
     median_s = row.steps.median_s
-    return seconds(median_s, median_s / 50) if median_s else "–"
+    return seconds(median_s) if median_s else "–"
 
 
 def stages_table() -> Table[Stage]:
