@@ -3,13 +3,17 @@
 import contextlib
 import sqlite3
 
+import msgspec
 import pytest
 
+from tests.history.test_store import keep
 from tests.made import regular_run
 from tuilab.history import programs
 from tuilab.history.check import check, repair
 from tuilab.history.store import FILE, Store
+from tuilab.lab.history import History
 from tuilab.model import events as e
+from tuilab.model.errors import InputError
 from tuilab.model.program import Page
 
 PAGE = Page(command=("train.py",), at="2026-01-05T10:00:00Z", lasted_s=3.0)
@@ -91,3 +95,32 @@ def test_a_file_without_its_header_is_still_read(tmp_path):
         stream.write(b"\0" * 100)
     done = repair(file)
     assert done.runs == 6 and set(rounds(tmp_path).values()) == {300}
+
+
+def test_findings_in_a_file_that_cannot_be_read_now_are_not_reported_as_damage(store, monkeypatch):
+    keep(store)
+    history = History(store)
+    monkeypatch.setattr("tuilab.lab.history.why_unread", lambda file: "Input/output error")
+    assert history.check()[0].findings == ()
+    store.connection.execute("UPDATE runs SET rounds = 2")
+    with pytest.raises(InputError) as unread:
+        history.check()
+    expected = "got 'Input/output error'; expected a readable history"
+    assert str(unread.value) == f"{store.file}: {expected}"
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_history_is_repaired_only_if_a_second_read_finds_the_damage_too(store, again, monkeypatch):
+    keep(store)
+    store.connection.execute("UPDATE runs SET rounds = 2")
+    history, reads = History(store), []
+
+    def read(file):
+        reads.append(check(file))
+        return reads[-1] if again or len(reads) == 1 else msgspec.structs.replace(reads[-1], findings=())
+
+    monkeypatch.setattr("tuilab.lab.history.verify", read)
+    report, repaired = history.check(repair=True)
+    assert len(reads) == 2 and bool(report.findings) is again
+    assert (repaired and repaired.rounds) == (3 if again else None)
+    assert history.find("r1").rounds == (3 if again else 2)

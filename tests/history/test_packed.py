@@ -106,6 +106,13 @@ def test_checking_a_damaged_piece_raises_nothing(length):
             packed.sound(bytes(broken), "r1", 30)
 
 
+def test_a_piece_of_another_run_or_length_is_damaged():
+    data = packed.pack(list(enumerate(regular(30))))
+    assert packed.sound(data, "r1", 30) == ""
+    assert packed.sound(data, "r2", 30) == "30 rounds of run 'r1' in place of 30 rounds of 'r2'"
+    assert packed.sound(data, "r1", 31) == "30 rounds of run 'r1' in place of 31 rounds of 'r1'"
+
+
 def test_events_between_packed_rounds_keep_their_places(tmp_path):
     """Replay restores the order from the number of rounds before each event."""
     start, *rounds, end = regular_run(count=2_000)

@@ -457,6 +457,19 @@ def test_only_interrupted_runs_are_reported_as_interrupted(store, tmp_path):
     assert [store.state(run).message for run in ("whole", "torn")] == [whole[-1].message, BROKEN_OFF]
 
 
+def test_rounds_of_a_later_worker_replace_only_its_own_part_of_the_run(store, tmp_path):
+    own = [[started(worker=number), *rounds("r1", 3)] for number in range(3)]
+    events = [event for part in own for event in part]
+    store.replace(events[0], [e.encode(event).rstrip() for event in events])
+    for count, begun, kept in ((2, [0, 1, 2], 9), (7, [0, 1], 10)):
+        left = [started(worker=1), *rounds("r1", count), e.Finished(run="r1", status="ok")]
+        write(tmp_path / "left.jsonl", left)
+        import_left(store, tmp_path / "left.jsonl")
+        found = list(store.events("r1"))
+        assert [event.worker for event in found if isinstance(event, e.RunStarted)] == begun
+        assert sum(isinstance(event, e.Round) for event in found) == kept
+
+
 def test_the_store_of_another_folder_ignores_runs_waiting_in_the_temporary_one(tmp_path, monkeypatch):
     """Runs in the temporary folder belong to the user's default data folder."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))

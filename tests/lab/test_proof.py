@@ -76,6 +76,20 @@ def test_of_a_million_ops_a_thousand_are_measured_and_the_proof_says_so():
     assert list(table([whole]))[1].split()[2:4] == ["1.00", "1.00"], "a field decides, whatever the words say"
 
 
+def test_of_two_benchmarks_on_adjacent_lines_each_has_its_own_finding():
+    line = "t = time.perf_counter(); y = tf.matmul({0}, {0}); print(time.perf_counter() - t)\n"
+    text = HEAD + "w = tf.random.normal((64, 64))\n" + line.format("x") + line.format("w")
+    report = read(text.encode(), shipped(), name="x.py", preview=False)
+    found = [(p.finding.line, p.preset and p.preset.parameters["m"]) for p in proofs(report)]
+    assert found == [(5, 256), (5, 256), (6, 64)]
+
+
+def test_a_result_without_a_preset_has_the_name_of_the_measured_one():
+    result = SimpleNamespace(arms=[arm()], status="ok", preset="", run="r1")
+    proof = proof_of("TL103", NO_WAIT)
+    assert proven(proof, result).preset == proof.preset.name
+
+
 def test_unrecognised_code_is_not_measured():
     assert proof_of("TL103", UNKNOWN).preset is None
 

@@ -111,6 +111,28 @@ def test_an_interrupted_run_continues_in_a_fresh_process_and_a_complete_one_does
     assert stopped(folded(begun[0])) is None, "nothing was measured"
 
 
+def complete(*hosts: str, workers: int = 1) -> RunState:
+    """Return a finished run of equal rounds. hosts: the Python environments that take turns."""
+    arms = [msgspec.structs.replace(GRAPH, host=host) for host in hosts or ("",)]
+    there = [e.MachineJoined(run="r1", host=host, machine=machine(environment=f"/{host}")) for host in hosts]
+    events = []
+    for worker in range(workers):
+        own = [msgspec.structs.replace(one, worker=worker) for one in rounds("r1", 60, *arms)]
+        events += [started("r1", *arms, worker=worker), *(() if worker else there), *own]
+    return folded(*events, e.Finished(run="r1", status="ok"))
+
+
+def test_a_complete_run_is_refused_unless_environments_took_too_few_turns():
+    for state in (complete(), complete("old", "new", workers=3)):
+        with pytest.raises(InputError) as error:
+            request(state)
+        expected = "an interrupted or imprecise run; this one is complete"
+        assert str(error.value) == f"run: got 'r1'; expected {expected}"
+        assert stopped(state) is None
+    asked = request(complete("old", "new", workers=2))
+    assert ([arm.host for arm in asked.arms], asked.worker, asked.budget.workers) == (["old", "new"], 2, 1)
+
+
 def test_a_changed_or_missing_file_is_refused(tmp_path):
     file = tmp_path / "f.py"
     at = datetime(2026, 11, 21, tzinfo=UTC)

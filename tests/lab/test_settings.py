@@ -35,6 +35,12 @@ def test_a_preset_has_the_settings_of_its_document(chosen):
     assert not chosen.with_value("samples", 8192).original
 
 
+def test_a_choice_that_leaves_no_arm_is_refused(chosen):
+    with pytest.raises(InputError) as refused:
+        chosen.with_arms(modes=())
+    assert str(refused.value) == "mode: got ''; expected a choice that leaves an arm to measure"
+
+
 def test_a_constraint_refuses_and_several_values_change_at_once(chosen):
     """Changing the values one after another would violate a constraint."""
     with pytest.raises(InputError) as refused:

@@ -118,6 +118,14 @@ def test_the_first_exit_code_that_is_not_zero_counts(codes, expected, monkeypatc
     assert follow(programs, lines) == expected and ended == list(programs)
 
 
+def test_typed_text_and_its_end_reach_every_program(monkeypatch):
+    data = [b"yes\n", b"\xff", b""]
+    monkeypatch.setattr(several.os, "read", lambda file, most: data.pop(0))
+    typed = [], []
+    several._type_into([SimpleNamespace(type=each.append) for each in typed])
+    assert typed == (["yes\n", "\ufffd", "\x04"],) * 2 and data == []
+
+
 def test_pages_are_opened_from_files_of_one_or_several_programs(tmp_path):
     one, two = (Page(command=("train.py",), host=host) for host in "ab")
     (tmp_path / "one").write_bytes(msgspec.json.encode(one))

@@ -19,7 +19,7 @@ from tuilab.model.result import PointArm
 from tuilab.model.roofline import DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
 from tuilab.report.axes import PlotAxis, limits, linear
 from tuilab.report.chart import Chart, Series, Thinned
-from tuilab.report.explained import op_text, scenario_text
+from tuilab.report.explained import MOST, op_text, scenario_text
 from tuilab.report.fact_check import FactCheck, Statement, html, markdown, text
 from tuilab.report.machines import machines_text
 from tuilab.report.profiled import profile_text
@@ -304,6 +304,14 @@ def test_a_reason_shared_by_all_ops_of_an_arm_is_printed_once():
         ["MatMul", "layer/MatMul", "float32", "CPU:0"],
         ["Relu", "layer/Relu", "float32", "CPU:0"],
     ]
+    assert not any("more rows" in line for line in lines)
+    for more, last in (
+        (0, f"MatMul n{MOST - 1} CPU:0"),
+        (2, "and 2 more rows (--json has them all)"),
+    ):
+        many = tuple(e.Node(f"n{i}", "MatMul", "CPU:0") for i in range(MOST + more))
+        printed = scenario_text(replace(answer, arms=(replace(arm, nodes=many),)), 80)
+        assert " ".join(printed.partition("\n\nForecast")[0].splitlines()[-1].split()) == last
     other = replace(nodes[0], reason="it was pinned there")
     said = scenario_text(replace(answer, arms=(replace(arm, nodes=(other, nodes[1])),)), 80)
     assert "it was pinned there" in said and "2 ops; " not in said, "each its own"
@@ -337,6 +345,10 @@ def test_a_profile_is_printed():
         )
         for i in range(2)
     ]
+    rows += [
+        OpTime(op=op, name=op, device="CPU", phase="compute", count=1, seconds=1e-4, busy_s=busy)
+        for op, busy in (("Relu", 1.06e-4), ("Sum", 1.04e-4))
+    ]
     phases = tuple(PhaseTime(phase=name, seconds=spent, share=spent / 1e-3) for name, spent in part.items())
     busy = (DeviceTime(device="CPU:0", seconds=0.7e-3, share=0.7),)
     told = profile(GRAPH.id, ops=tuple(rows), account=account(1e-3, **part), phases=phases, devices=busy)
@@ -348,4 +360,6 @@ def test_a_profile_is_printed():
         "  CPU:0 busy for 700 µs (70%)",
         "",
         "  MatMul  CPU  3×  600 µs  60%  busy 1.80 ms",
+        "  Relu    CPU  1×  100 µs  10%  busy 106 µs",
+        "  Sum     CPU  1×  100 µs  10%",
     ]

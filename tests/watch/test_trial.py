@@ -200,6 +200,17 @@ async def test_a_trial_keeps_the_doubts_of_both_runs(monkeypatch: pytest.MonkeyP
     assert tried.doubts == ("drifting", "busy host") and tried.step
 
 
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [("", "the run printed nothing"), ("import sys; sys.exit('first\\nlast')", "last")],
+)
+async def test_a_trial_without_output_reports_the_last_line_of_the_error(
+    code: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial.guest, "command", lambda *words: [sys.executable, "-S", "-c", code])
+    assert (await trial.attempt("step", found(), PAGE)).said == f"could not be measured: {why}"
+
+
 def test_a_change_that_does_not_apply_is_refused_with_a_reason() -> None:
     page = msgspec.structs.replace(PAGE, steps=StepTimes(n=99, median_s=1.0, kind="eager"))
     assert trial.refusal(found("eager-step"), page) == ""
