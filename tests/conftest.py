@@ -184,7 +184,6 @@ class Worker:
         lines.put(b"")
 
     def _confine(self, scope: str) -> None:
-        """Switch to a worker process with the confinement of the scope, as the lab does."""
         if self._scope:
             self.close()
             assert self._beside is not None

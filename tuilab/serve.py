@@ -84,7 +84,6 @@ SCRIPT = """<script>
 
 
 def script() -> str:
-    """Return the page's script, with the close codes of its WebSocket."""
     codes = {"TAKEN": TAKEN, "STOPPED": int(WSCloseCode.GOING_AWAY)}
     return re.sub("|".join(codes), lambda found: str(codes[found[0]]), SCRIPT)
 

@@ -32,8 +32,8 @@ from tuilab.profile.xplane import read as read_profile
 HERE = Path(__file__).parents[1] / "recordings" / "h100"
 NAMES = sorted(file.name.removesuffix(".jsonl.gz") for file in HERE.glob("*.jsonl.gz"))
 NOISE = 1.1
-"""Maximum factor between a run's median and the machine's long-term median, about as wide as the medians'
-intervals.
+"""A run's median may differ from the machine's long-term median by this factor: the medians' intervals are
+about this wide.
 """
 
 
@@ -56,7 +56,6 @@ def state(request: pytest.FixtureRequest) -> RunState:
 
 
 def state_of(name: str) -> RunState:
-    """Return a recorded run with the measured roofs of its machine."""
     state = recorded(name)
     assert state.machine is not None
     roofs = msgspec.json.decode((HERE / "roofs.json").read_bytes(), type=Roofs)

@@ -175,7 +175,6 @@ class Machine:
         return examine(self.place(), limit_s)
 
     def healthy(self) -> None:
-        """Add everything that a working GPU needs."""
         self.gpu()
         self.kernel()
         self.driver()

@@ -169,7 +169,6 @@ def _too_few(arms: list[ArmState], point: int) -> str:
 
 
 def _place(state: RunState, point: int) -> str:
-    """Return `At 256 samples ` in a sweep, else ""."""
     sweep_point = next((p for p in state.points if p.index == point), None)
     if sweep_point is None or not axes(state):
         return ""

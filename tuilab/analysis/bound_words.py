@@ -22,7 +22,6 @@ LIMITS = {
 
 
 def article(sheet: DataSheet) -> str:
-    """Return `an H100`, `a T4`."""
     return f"{'an' if sheet.name[0] in 'AHLR' else 'a'} {sheet.name}"
 
 

@@ -30,7 +30,7 @@ NO_MATCH = "nothing to compare: the runs have no arm in common, even if the devi
 
 SAME = "within the noise"
 BY_CHANCE = "may be chance"
-"""Label of a difference that two processes of the same code can also show."""
+"""Label of a difference that may be chance, because two processes of the same code can differ as much."""
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
 """Codes of caveats about the machine rather than the measured code."""
 

@@ -86,8 +86,8 @@ all such runs with a probability of 97% (1 − 2 · 2⁻⁶), for any distributi
 
 
 def _describe_similar_runs(state: RunState) -> str:
-    """Describe the range of this run and of similar runs: a single run's interval omits variation over
-    minutes.
+    """Describe the range of this run and of similar runs, because the interval of a single run omits
+    variation over minutes.
     """
     alike = state.alike
     if alike is None or alike.arm not in state.arms or alike.runs < FEWEST_ALIKE:

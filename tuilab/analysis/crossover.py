@@ -37,7 +37,7 @@ half of the variance of noise of 5 to 30%, at most 5% of the sweeps show a cross
 GAP = 0.782
 """Mean of the square of `_outside` for independent standard normal values, from their order statistics."""
 NEAR = 0.25
-"""Maximum product of the two gaps (as logs of size) between three sizes that count as near each other."""
+"""Three sizes count as near each other if the product of the two gaps (as logs of size) is at most this."""
 BENT = 1 / 4
 """Maximum second derivative, over log size, of the log ratio of two costs α + β · size."""
 LEAST_DF = 4

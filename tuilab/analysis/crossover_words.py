@@ -190,6 +190,5 @@ def _one_sided(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
 
 
 def _factor(place: SizeRatio, sign: int, words: str = "") -> str:
-    """Return `1.7× [1.5 1.9]`, with `words` before the interval."""
     ratio = place.estimate if sign > 0 else place.estimate.turned
     return f"{ratio.words}{words} {ratio.span}".rstrip()

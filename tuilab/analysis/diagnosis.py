@@ -202,7 +202,6 @@ def _launch(
 
 
 def _launches_faster(other: ArmState, arm: ArmState, parts: Account, point: int) -> bool:
-    """Return True if another arm launches at least as many ops on the device in half the time."""
     beside = account_at(other, point)
     if beside is None or not (_differ_only_in(other, arm, "variant") or _differ_only_in(other, arm, "input")):
         return False
@@ -415,7 +414,7 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _dtypes(arms: list[ArmState], point: int) -> Iterator[Diagnosis]:
-    """Compare arms that differ only in dtype with the float32 arm, or else with the fastest of them."""
+    """Compare each arm with the float32 arm that differs only in dtype, or else with the fastest such arm."""
     done: set[str] = set()
     for arm in arms:
         group = [arm, *(other for other in arms if _differ_only_in(other, arm, "dtype"))]

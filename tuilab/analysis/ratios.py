@@ -40,7 +40,6 @@ class RatioEstimate(Bounded):
 
     @property
     def differs(self) -> bool:
-        """True if the interval excludes 1, so one of the two is faster."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
     @property

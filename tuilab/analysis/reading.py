@@ -23,8 +23,8 @@ NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
 """Code of the caveat for an arm whose work was folded, pruned, or done outside the call."""
 BEYOND = 1.25
-"""Maximum ratio between the durations of unprofiled calls next to the profile and of the run's own calls.
-Beyond it, the profile does not describe the run.
+"""A profile describes the run if the unprofiled calls next to the profile and the run's own calls differ in
+duration by at most this factor.
 """
 RETRACED = "retraced"
 """Code of the caveat for an arm that is retraced in each call, so its time is mostly tracing."""
@@ -299,7 +299,6 @@ def emulated_sentence(state: RunState) -> str:
 
 
 def no_gpu_sentence(state: RunState) -> str:
-    """Return `No GPU is visible (driver missing).`"""
     reasons = dict.fromkeys(machine.no_gpu.strip().rstrip(".") for machine in machines(state))
     reason = "; ".join(reason for reason in reasons if reason)
     return f"No GPU is visible ({reason})." if reason else "No GPU is visible."

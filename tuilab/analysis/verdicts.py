@@ -627,7 +627,6 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
 
 
 def _on_gpu(when: Condition, state: RunState) -> bool:
-    """Return True if an arm that the condition compares or observes ran on a GPU."""
     arms = [arm for pattern in when.patterns for arm in matching(state, pattern)]
     if isinstance(when, FactIs):
         observed = {fact.arm for fact in _all_facts(state) if fact.name == when.fact}

@@ -16,7 +16,7 @@ DISPLAY_CLASS, SWITCH_CLASS = "0x03", "0x0680"
 
 @dataclass(frozen=True)
 class PciGpu:
-    """A display controller. driver: the name of its kernel driver; "" without a driver."""
+    """A display controller. driver: the name of its kernel driver, if any."""
 
     slot: str
     vendor: str

@@ -46,7 +46,6 @@ class Packages:
 
 
 def look(place: Place) -> Packages:
-    """Read the metadata of every installed distribution once."""
     path = sys.path if place.metadata is None else list(place.metadata)
     tensorflow, wheels = dict[str, str](), dict[str, str]()
     wanted = dict[str, str]()

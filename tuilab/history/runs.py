@@ -277,7 +277,6 @@ class Runs:
         self.connection.execute("UPDATE runs SET deleted_at = NULL WHERE run = ?", (run,))
 
     def purge_staged(self, run: str) -> None:
-        """Remove the run that a cancelled import left hidden."""
         self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at = ?", (run, STAGED))
 
     def keep_result(self, run: str, of: str, result: bytes) -> None:

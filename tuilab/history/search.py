@@ -15,9 +15,9 @@ PLACES = {
     "run": ("run",),
     "tag": ("tags",),
 }
-"""Fields that are searched by a word with this prefix: `machine:gpu-07` searches only the host."""
+"""The fields that a word with each prefix searches: `machine:gpu-07` searches only the host."""
 STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
-"""Prefixes of a word that search a property of a run instead of its text: `status:failed`."""
+"""The property that a word with each prefix searches, instead of the text of a run: `status:failed`."""
 SHORTEST = 3
 """Minimum number of characters of a word for the substring index. For a shorter word, every run is
 scanned.

@@ -24,8 +24,8 @@ from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, file_of, folder
 
 LOCK = "lock"
 ELSEWHERE_S = 6 * 3600.0
-"""Seconds after its last event for which another host's run counts as running, if the host shares this
-folder.
+"""A run of another host that shares this folder counts as running for this many seconds after its last
+event.
 """
 BEGUN_S = 600.0
 """Seconds after which an empty file counts as abandoned: a live writer has written the first line by then."""

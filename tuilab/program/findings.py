@@ -68,8 +68,8 @@ pairs of runs gave 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
-"""Minimum time between steps without a sampled line that is reported: as a share of a step, and in seconds
-per step.
+"""Minimum time without a sampled line, between steps, for which a finding is reported: as a share of a step,
+and in seconds per step.
 """
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8

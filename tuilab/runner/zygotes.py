@@ -57,7 +57,6 @@ class Zygotes:
         return await asyncio.shield(self._starting)
 
     async def _attempt(self, number: int) -> bool:
-        """Start zygotes until the requested number can fork. Return False on failure."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 begun = len(self._sockets)
