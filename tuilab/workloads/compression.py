@@ -1,4 +1,6 @@
-"""Measures compression: zlib on the host, with the copies, and a lossy codec on the device."""
+"""Measures compression: zlib on the host, including copies to and from the device, and a lossy codec on the
+device.
+"""
 
 import importlib.util
 import zlib

@@ -104,7 +104,7 @@ def _factors(b: Build, sides: list[int], dtype: str) -> tuple[Any, Any]:
 
 
 def _report_error(b: Build, case: Case, left: Any, right: Any) -> None:
-    """Report the largest error of some rows against double precision, relative to the largest entry."""
+    """Report the product's largest error against double precision, relative to the largest entry."""
     import numpy as np
 
     with case.scope():

@@ -361,8 +361,8 @@ class _Body:
         )
 
     def _launches(self, op: Any, uses: Counter[str]) -> bool:
-        """Return True if the op launches its own GPU kernel. A fused op, such as a bias after a product, does
-        not.
+        """Return True if the op launches its own GPU kernel. A fused op, such as a bias addition after a
+        matrix product, does not.
         """
         if op.type in NO_LAUNCH or all(t.dtype.name in HOST_DTYPES for t in op.outputs):
             return False

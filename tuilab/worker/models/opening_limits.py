@@ -9,7 +9,7 @@ from tuilab.processes import UNLIMITED, own_guard
 OPENING_S = "TUILAB_OPENING_S"
 """Environment variable that replaces `LIMIT_S`, in seconds."""
 LIMIT_S, BYTES_A_SECOND = 120.0, 20_000_000
-"""Time limit: `LIMIT_S` seconds plus one second per `BYTES_A_SECOND`. A 2 GB model gets 100 s more."""
+"""Time limit: `LIMIT_S` seconds plus one second per `BYTES_A_SECOND` bytes. A 2 GB model gets 100 s more."""
 ROOMY, TIMES, SHARE, MOST = 2 * 2**30, 4, 0.25, 0.8
 """Memory limit: 2 GiB plus four times the file size, or a quarter of the free memory if that is more; never
 more than 80% of the free memory.
