@@ -146,7 +146,7 @@ def test_waiting_for_the_observer_at_exit_belongs_to_no_line() -> None:
 def test_seconds_outside_timed_calls_belong_to_the_code_around_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In a loop of short rounds, every sample falls into the call that releases the interpreter lock."""
+    """In a loop with short iterations, every sample falls into the call that releases the interpreter lock."""
     call = "graphs", (PREDICT,), "Function.__call__", "train"
     monkeypatch.setattr(Account, "_row", lambda *_: (call, False))
     seen = Account(time.perf_counter() - 10.0)

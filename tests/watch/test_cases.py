@@ -21,15 +21,15 @@ pytestmark = [
 ]
 Environment = Callable[..., dict[str, str]]
 NAMED = 2
-"""Number of leading findings that must include the right answer."""
+"""The right answer must be among this many leading findings."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The findings that a program must get.
+    """The findings that tuilab must report for a program.
 
-    expected: words of the file's first line. at: text of each line that has a finding. says, change: words
-    of the finding's message and of its change. never: words that no change contains.
+    expected: words of the file's first line. at: text of each line that has a finding. says, change: words of
+    the finding's message and of its change. never: words that must not occur in a change.
     """
 
     expected: str

@@ -139,9 +139,7 @@ def test_a_hundred_megabytes_of_output_pass_through(tmp_path: Path) -> None:
 
 
 def test_a_daemon_continues_after_its_program_ends(tmp_path: Path) -> None:
-    """The program's end does not wait for the daemon. The daemon writes its file although the lab has
-    exited.
-    """
+    """The program exits without waiting for the daemon. The daemon writes its file after tuilab has exited."""
     text = (
         "import os, sys, time\n"
         "if os.fork(): sys.exit(0)\n"

@@ -1,4 +1,4 @@
-"""In faulty programs, each fault and nothing else is reported, with its line. Good programs get no
+"""The faults of a faulty program, and nothing else, are reported with their lines. Good programs have no
 findings.
 """
 

@@ -204,7 +204,7 @@ def test_a_gpu_gains_at_most_the_share_that_it_can_run() -> None:
 
 
 def test_calls_that_took_no_time_so_far_give_no_bound() -> None:
-    """Early in a program, all measured time may be the time of tracing."""
+    """Early in a program, all of the measured time may have been spent on tracing."""
     of = bounded([None, 4096])
     of.calls[0].spent = 0.0
     found = on_a_gpu(Case(of, {}, Beside()))

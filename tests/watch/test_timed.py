@@ -15,8 +15,8 @@ from tests.watch.timed import kind_of, programs, write
 
 ALL = programs()
 MOST_OFF, MOST_OFF_SECTION, MOST_UNKNOWN = 0.05, 0.10, 0.02
-"""Maximum deviations as shares of the wall time: for the sum of all lines, for one section, and for unknown
-time.
+"""Limits, as shares of the wall time: the deviation of all lines together, the deviation of one section, and
+the unknown time.
 """
 
 

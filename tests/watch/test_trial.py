@@ -1,5 +1,5 @@
-"""The lab measures the advised change on a captured step. The trial gives a speedup and a comparison of the
-results, or the reason for rejecting the change.
+"""The lab measures the advised change on a captured step. The trial reports a speedup and compares the
+results, or it reports why the change was rejected.
 """
 
 import subprocess

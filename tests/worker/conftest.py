@@ -1,4 +1,4 @@
-"""Runs commands whose questions the session's shared worker answers."""
+"""Runs commands with the worker that all tests of the session share."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

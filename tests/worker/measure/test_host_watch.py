@@ -1,4 +1,4 @@
-"""The kernel's counters give other processes' use of the processors for each window."""
+"""The kernel's counters show how much of the processors other processes used in each window."""
 
 import pytest
 
