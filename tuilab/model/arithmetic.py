@@ -157,8 +157,8 @@ def _count_convolution(result: int | None, kernel: int | None) -> Callable[[Shap
     """Return a function that counts two operations for each output position, filter position and input
     channel.
 
-    result: index of the input whose shape is that of the forward result; None if the op's output has that
-    shape. kernel: the same for the filter.
+    result: index of the input that has the shape of the forward convolution's output; None if the op's own
+    output has this shape. kernel: index of the input that has the filter's shape; None as for `result`.
     """
 
     def count(op: Shaped) -> float:
@@ -308,7 +308,8 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     **_named("SegmentSum SegmentMean SegmentMax SegmentMin UnsortedSegmentSum UnsortedSegmentMax", _reduced),
     **_named("UnsortedSegmentMin UnsortedSegmentProd SegmentSumV2 Bincount DenseBincount", _reduced),
     **_named("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", _reduced),
-    # Lower bounds of one operation per element: the rest depends on the drawing or selection algorithm.
+    # Count one operation per element, a lower bound: the actual number depends on the algorithm that draws
+    # the random numbers or selects the elements.
     **_named(
         """RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal ParameterizedTruncatedNormal
         StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomUniform StatelessRandomUniformV2

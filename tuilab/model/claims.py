@@ -7,8 +7,8 @@ import msgspec
 from tuilab.model.arms import ArmPattern, family
 
 VerdictWord = Literal["confirmed", "refuted", "undecided", "untestable", "impossible"]
-"""The possible verdicts. `impossible` means that no GPU could meet the condition according to the computed
-bounds (`analysis.roofline`); it was not measured on a GPU.
+"""The possible verdicts. `impossible` means that, according to the computed bounds (`analysis.roofline`), no
+GPU could meet the condition; no GPU was measured.
 """
 
 

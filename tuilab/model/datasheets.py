@@ -26,7 +26,7 @@ class Rating(msgspec.Struct, frozen=True, array_like=True):
 
 
 class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU. An unknown peak, size or cost is missing and never limits a bound."""
+    """The data sheet of one GPU. Unknown figures are missing, and never limit a bound."""
 
     name: str
     family: str
@@ -39,15 +39,15 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     memory: Rating
     """Bytes of GPU memory."""
     link: Rating
-    """Bytes/s to the host, or from the host."""
+    """Bytes/s over the link to the host, in one direction."""
     cache: Rating | None = None
     """Bytes of the last-level cache, where data may stay between calls."""
 
     def peak(self, dtype: str) -> Rating | None:
-        """Return the peak FLOP/s for `dtype`, or the peak for a wider dtype if that is unknown.
+        """Return the peak FLOP/s for `dtype`, or for a similar dtype if the data sheet lacks `dtype`.
 
-        float32 means full precision; `tf32` is the rate of the tensor cores. float64 is never faster than
-        float32, and int32 never faster than float32.
+        float32 means full precision; `tf32` means float32 products on the tensor cores. float32 may replace
+        float64 and int32, which are never faster.
         """
         real = {"complex64": "float32", "complex128": "float64", "int32": "float32"}.get(dtype, dtype)
         found = [peaks[real] for peaks in (self.vector, self.tensor) if real in peaks]

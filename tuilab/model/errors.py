@@ -19,7 +19,7 @@ class InputError(ValueError):
         self.where = where
         self.value = value
         self.expected = expected
-        # Sanitize both: a file name or key may come from somebody else.
+        # Sanitize the whole message: a file name, key or value may come from an untrusted source.
         super().__init__(sanitize_line(f"{where}: {words or f'got {value!r}; expected {expected}'}", LONGEST))
 
 

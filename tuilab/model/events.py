@@ -93,7 +93,7 @@ class Log(_Event, frozen=True, kw_only=True, tag="log"):
 
     @property
     def message(self) -> str:
-        """The message without its time and source location, which leave little room for it in 80 columns."""
+        """The message without its time and source location, so that it fits in 80 columns."""
         return _PREFIX.sub("", self.text)
 
 
@@ -160,9 +160,9 @@ class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
 
 
 class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
-    """Another host measures some of the run's arms, or a fleet node some of its sweep points.
+    """Another host measures some of the run's arms, or a fleet node measures some of the run's sweep points.
 
-    A fleet node's times come from its own clock.
+    A fleet node's times come from the node's own clock.
     """
 
     host: str
@@ -243,11 +243,11 @@ class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
     arm: str
     point: Count
     seconds: Seconds
-    """Seconds that the warm-up computed."""
+    """Seconds spent in the warm-up's calls."""
     calls: Count
     """Number of calls in the warm-up."""
     warm: bool
-    """False if the time limit was reached before two consecutive windows of calls agreed."""
+    """False if the time limit was reached before two consecutive windows of calls were equally fast."""
     at_once: bool = False
     """True if the first blocks were as fast as the last."""
 
@@ -299,8 +299,8 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
 
 
 class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """The load from other processes during one round, or during several rounds that last a quarter of a
-    second.
+    """The load from other processes during one round, or during several short rounds that together last a
+    quarter of a second.
     """
 
     first: Count
@@ -411,7 +411,7 @@ class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
 
     arm: str
     nodes: tuple[Node, ...]
-    """The ops. All placement events of an arm count."""
+    """The ops and copies. If an arm has several placement events, this event adds to the earlier ones."""
     point: Count = 0
 
 

@@ -183,7 +183,7 @@ def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-        # Without a lock, no other process deletes the file anyway: its file system has no locks.
+        # If the file system has no locks, no other process can lock the file either, so none deletes it.
         with contextlib.suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_EX)
         if os.path.lexists(beside):

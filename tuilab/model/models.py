@@ -52,9 +52,9 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Share (0 … 1) of the call's time; time outside all layers is not included."""
     bound_by: BoundBy
     share_range: tuple[float, float] | None = None
-    """If `share` was measured by removing the layer, its 95% interval. Otherwise, for a layer with a loop,
-    the values of `share` with none and with all of the dispatch time of the layer's ops; None for other
-    layers.
+    """The range of `share`. If `share` was measured by removing the layer, this is its 95% interval. For any
+    other layer with a loop, the lower end includes none of the dispatch time of the layer's ops, and the
+    upper end all of it. None for the remaining layers.
     """
     of_roof: float | None = None
     """Minimum time on the device divided by the actual time (0 … 1); None if no roof (hardware limit) is
@@ -106,7 +106,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     said: tuple[str, ...] = ()
     """Notes in sentences, such as choices made while opening the file."""
     layers: tuple[Layer, ...] = ()
-    """In a result: the part of a call of the arm `layers_of` that each layer takes, longest first."""
+    """In a result: the time of each layer in a call of the arm `layers_of`, longest first."""
     layers_of: str = ""
     """Id of the fastest profiled graph arm. XLA arms have no layers, because XLA fuses their ops."""
     layers_note: str = ""

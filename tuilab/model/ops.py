@@ -48,7 +48,7 @@ NO_WORK = (
 MOVES = NO_WORK | CONTROL_FLOW | names("Pack IteratorGetNext IteratorV2 MakeIterator")
 """Ops that only move or rename data, so their placement does not show where the work is done."""
 HIDDEN = ARGUMENTS | RESULTS | CONSTANTS | SENDS | RECEIVES | names("NoOp")
-"""Nodes that a placement omits: arguments, results, constants, copies and nodes that only order others."""
+"""Nodes that a placement omits: arguments, results, constants, copies and control dependencies."""
 
 PLUMBING = ("Optional", "Iterator", "Assign", "Var", "Destroy", "MakeIterator", "AnonymousIterator", "Debug")
 """Prefixes of ops that manage variables and iterators and compute nothing."""

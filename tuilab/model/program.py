@@ -23,7 +23,7 @@ AccountKind = Literal[
     "python", "waiting", "unknown",
 ]  # fmt: skip
 Key = int | tuple[str, int]
-"""A called function: the number of a tf.function, or the file and line of a gradient tape."""
+"""Identifies the code of a step: the number of a tf.function, or the file and line of a gradient tape."""
 PREFIX = "w"
 """Prefix of a watched program's id. A run's id is hexadecimal, so it never begins with this letter."""
 
@@ -94,15 +94,17 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     of samples.
     """
     reads: tuple[tuple[str, int, int, float, str], ...] = ()
-    """Copies of values to the host since the start: file, line, count, seconds, function."""
+    """Copies of values to the host since watching began: file, line, count, seconds, function."""
     fed: tuple[tuple[int, int, int], ...] = ()
-    """NumPy arrays passed to a tf.function since the start: the function's number, number of calls, bytes."""
+    """NumPy arrays passed to a tf.function since watching began: the function's number, number of calls,
+    bytes.
+    """
     tapes: tuple[tuple[str, int, int, bool], ...] = ()
-    """Gradient tapes in Python since the start: file, line, count, and whether a library created them."""
+    """Gradient tapes in Python since watching began: file, line, count, and whether a library made them."""
     copied: tuple[tuple[str, int, int, int, float], ...] = ()
-    """NumPy arrays converted to tensors since the start: file, line, count, bytes, seconds."""
+    """NumPy arrays converted to tensors since watching began: file, line, count, bytes, seconds."""
     compiled: tuple[tuple[int, int, float], ...] = ()
-    """Calls since the start that passed new shapes to a function compiled by XLA: the function's number,
+    """Calls since watching began that passed new shapes to a function compiled by XLA: the function's number,
     count, seconds.
     """
     stacks: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
@@ -116,7 +118,7 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     number, and how often it was created.
     """
     makers: tuple[tuple[str, int, str, int], ...] = ()
-    """Samples of other threads in the user's code since the start: file, line, function, count."""
+    """Samples of other threads in the user's code since watching began: file, line, function, count."""
 
 
 class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
@@ -130,7 +132,7 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
     visible: tuple[str, ...] = ()
     cuda: bool | None = None
     memory: dict[str, tuple[int, int]] = {}
-    """GPU memory in use and its limit, in units of 16 MiB."""
+    """Current and peak memory of each GPU, in units of 16 MiB."""
     eager_functions: bool = False
     sessions: bool = False
     """True if the program uses TensorFlow 1 sessions."""
@@ -211,9 +213,9 @@ class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
 
 
 class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
-    """The observer has tried to capture a step at its next call.
+    """The observer has captured the function that runs the program's step, or has failed to do so.
 
-    problem: why the step was not captured; "" if it was.
+    problem: the error; "" on success.
     """
 
     number: Key
@@ -366,8 +368,8 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
     """The program's sizes as parameters of the preset, if known."""
     part_of: Code | None = None
-    """The finding whose time includes this finding's time. Fixing both findings saves no more than fixing
-    that one.
+    """The larger finding that includes this finding's time. Fixing both saves no more time than fixing the
+    larger one.
     """
     tried: Tried | None = None
 

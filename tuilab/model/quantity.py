@@ -107,8 +107,8 @@ def rough(seconds: float) -> str:
 
 
 def median_of(value: float, half_width: float | None = None) -> str:
-    """Format a median in seconds with as many digits as its half-width allows, or with two if there is
-    none.
+    """Format a median in seconds with as many digits as its half-width allows; without a half-width, with two
+    digits.
     """
     return seconds(value, abs(value) / 10 if half_width is None else half_width)
 

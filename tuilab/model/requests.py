@@ -77,7 +77,7 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     not known. If None, it does neither.
     """
     roofs_later: bool = False
-    """Do not measure roofs during the run. `Finished` then reports whether they are due."""
+    """Do not measure roofs during the run. `Finished` reports whether they must still be measured."""
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):

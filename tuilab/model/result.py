@@ -257,7 +257,7 @@ class Diagnosis(Found, frozen=True):
 
 
 class Contention(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm's slowdown while the run's other devices compute, too."""
+    """An arm's slowdown while the run's other devices also compute."""
 
     arm: str
     device: str

@@ -77,7 +77,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     to_host: float = 0.0
     """Bytes copied from the device back to the host in every call."""
     host_s: float = 0.0
-    """Seconds per call that the host's processor needs whatever the device, as for preparing images."""
+    """Seconds per call that the host's processor needs on any device, for example to prepare images."""
     host_parallel: bool = False
     """True if the host can divide `host_s` among its processors."""
     host_only: bool = False
@@ -211,7 +211,7 @@ class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_s: float | None
     """Achieved bytes per second, computed from a call's minimum bytes and the median."""
     roof: str
-    """The roof, in words."""
+    """The roof that sets the minimum time, in words, such as `199 GFLOP/s float32`."""
     bound_s: float | None
     """Minimum seconds of a call on the device, according to the device's measured roofs."""
     share: float | None
@@ -281,7 +281,7 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     limited_by: Limit = "arithmetic"
     """The largest term of the bound."""
     measured_s: float | None = None
-    """Median seconds of the fastest CPU arm of the same variant and dtype; None if there is none."""
+    """Median seconds of the fastest CPU arm of the same variant and dtype; None without such an arm."""
     at_most: float | None = None
     """Upper bound of the speedup: the upper end of the interval of `measured_s`, divided by `seconds`; None
     if unknown. At 1 or below, a GPU cannot be faster.

@@ -14,7 +14,7 @@ class CellRounds:
     """The round's index for each block, from 0; None if every round has one block."""
     calls: "array[int]"
     seconds: "array[float]"
-    """Seconds of each block: of all its calls together."""
+    """Total seconds of the calls in each block."""
     latencies: "array[float]"
     """Seconds of a single call, for each block that has one."""
 

@@ -114,7 +114,7 @@ class ArmState:
 
 @dataclass
 class RunState:
-    """All that the events so far say about one run."""
+    """The state of one run after all events so far."""
 
     run: str = ""
     scenario: Scenario | None = None
@@ -141,7 +141,7 @@ class RunState:
     process_began: int = 0
     """Index of the first round of the latest process."""
     process_points: tuple[int, ...] = ()
-    """Sweep points that the latest process measures, if it is a further one; empty for all points."""
+    """Sweep points that the latest process measures; empty for all points, as in a run's first process."""
     process_begun: set[int] = field(default_factory=set)
     """Points for which the latest process has sent an event."""
     repeated: int = 0
@@ -268,7 +268,7 @@ class RunState:
             self.canaries.append(event.canary_s)
 
     def take(self, rounds: Rounds) -> None:
-        """Update the state with many rounds at once, as `apply` does with each."""
+        """Update the state with many rounds at once. The result equals that of `apply` for each round."""
         if rounds.run != self.run or not self.run:
             return
         for part in rounds.cells:

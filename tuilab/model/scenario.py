@@ -139,7 +139,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 STEPS_AT_ONCE = 32
 """Number of steps per call that `tuilab watch` advises for small batches, and tries on a captured step."""
 IMPORT_S = 4.0
-"""Estimated seconds of the import in a fresh worker, until they are measured on this machine."""
+"""Estimated seconds to import TensorFlow in a fresh worker, until this time is measured on this machine."""
 AROUND_S = 1.0
 """Estimated seconds per arm outside rounds in the first process (first calls, placement, phases), as
 measured with the presets on two cores.

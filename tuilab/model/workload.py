@@ -44,7 +44,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     dtype: str = ""
     """The parameter that sets the arm's dtype; "" if there is none."""
     gpu_dtypes: tuple[str, ...] = ()
-    """The dtypes that only a GPU supports. They get no CPU arm if other dtypes are selected, too."""
+    """The dtypes that only a GPU supports. They get no CPU arm if other dtypes are also selected."""
     replicas: str = ""
     """The parameter that sets how many devices an arm uses; "" if there is none."""
 
