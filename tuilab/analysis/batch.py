@@ -10,7 +10,7 @@ from tuilab.model.result import Crossover, PointResult
 from tuilab.model.run import RunState
 
 ENOUGH = 0.9
-"""Minimum share of the best throughput at which a batch size is worthwhile."""
+"""A batch size is worthwhile if it reaches at least this share of the best throughput."""
 
 
 def batch_answer(

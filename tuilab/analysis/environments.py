@@ -18,8 +18,8 @@ from tuilab.model.run import ArmState, RunState
 
 MOST_OPS = 4
 FIRST_CALLS = 1.5
-"""Minimum ratio of two first calls that is reported. It is large because each process has only one first
-call.
+"""Two first calls are reported if their ratio is at least this. The limit is large because each process has
+only one first call.
 """
 ALIKE = 1.1
 """Two arms are reported as equal if the interval of their ratio is within this factor of 1."""

@@ -17,7 +17,7 @@ from tuilab.model.scenario import FURTHER_ROUNDS
 GAIN = 0.5
 """Minimum narrowing for which a forecast is stated, as a share of the narrowing with independent rounds."""
 KEPT = 1.25
-"""Maximum ratio of an interval to its forecast at which the forecast counts as met."""
+"""A forecast counts as met if the interval is at most this multiple of the forecast."""
 BUSY = {"cpu-contention", "canary"}
 SLOW = BUSY | {"throttled", "gpu-shared", "drift", "two-levels"}
 """Caveats about noise that lasts longer than a round. A run of few processes does not show the full range of

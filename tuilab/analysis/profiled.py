@@ -13,7 +13,7 @@ from tuilab.model.profile import OpTime, Phase, Profile
 from tuilab.model.quantity import seconds as shown
 
 MATTERS = 0.15
-"""Minimum share of a call at which advice on a part is worthwhile."""
+"""Advice is given on parts that take at least this share of a call."""
 INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 MOSTLY = 0.9
 """The overhead of copies is mentioned only if the transfer over the link takes less than this share of the

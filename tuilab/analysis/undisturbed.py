@@ -28,7 +28,7 @@ activity. Processes differ by a few percent.
 LEAST = 20
 """Minimum number of undisturbed samples. With fewer, the interval of the median is too wide to compare."""
 SOME = 0.9
-"""Maximum share of undisturbed samples at which their median is compared with the median of all samples."""
+"""The undisturbed samples are compared with all samples if they make up at most this share."""
 
 
 def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | None:

@@ -51,10 +51,10 @@ _PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND ty
 _FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
 _SIZE = "CAST(size AS INTEGER)"
 PIECE_BYTES = 256 * 2**10
-"""Number of bytes of a run's unpacked rounds at which they are packed."""
+"""A run's unpacked rounds are packed when they reach this number of bytes."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
-"""Minimum free space, in bytes and as a share of the file, for which the file is rewritten without free
-space.
+"""The file is rewritten without its free space if that space is at least this many bytes, and at least this
+share of the file.
 """
 
 

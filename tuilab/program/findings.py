@@ -50,17 +50,17 @@ from tuilab.program.sites import (
 INPUT = "waiting for input"
 WAITING = 0.15
 FULL = 0.8
-"""Minimum used share of its processors at which a program is assumed to need all of them."""
+"""A program that uses at least this share of its processors is assumed to need all of them."""
 LEAST_BESIDE = 0.005
 AHEAD = ("Prefetch", "Parallel", "MapAndBatch", "MultiDevice")
 """Prefixes of the iterators whose own threads prepare elements in advance."""
 MANY_TRACES, RETRACING = 4, 0.05
-"""Minimum number of traces for reporting a function as retraced, and minimum share of the program's time for
-the traces after the first two.
+"""A function is reported as retraced if it has at least this many traces, and if the traces after the first
+two take at least this share of the program's time.
 """
 USED = 10
-"""Maximum number of calls per creation at which a library's tf.function counts as recreated. More calls
-indicate several training runs.
+"""A library's tf.function counts as recreated if it is called at most this many times per creation. More
+calls indicate several training runs.
 """
 QUICK_FIRST = 0.6
 """In another process, a function's first trace takes at least this share of its time in this process. Five
@@ -68,13 +68,13 @@ pairs of runs gave 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
-"""Minimum time without a sampled line, between steps, for which a finding is reported: as a share of a step,
-and in seconds per step.
+"""Time between steps without a sampled line is reported if it is at least this share of a step, and at least
+these seconds per step.
 """
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8
-"""Minimum share of the time spent reading values, and minimum number of reads per step, for which reads are
-reported.
+"""Reads of values are reported if they take at least this share of the time, and if there are at least this
+many per step.
 """
 FEEDING_BYTES = 2**20
 SMALL_OP_S, MANY_OPS, SCHEDULED = 30e-6, 100, 0.5
@@ -89,19 +89,21 @@ LEFT_OF_DOUBLES = 0.75
 """Maximum share of float64 ops' time that float32 can save on a CPU."""
 LEAST = 20
 SINGLES, FEW_OPS = 0.2, 3
-"""Minimum share of a step spent launching individual ops, and minimum number of these ops per step, for which
-the ops are reported.
+"""Individual ops are reported if launching them takes at least this share of a step, and if there are at
+least this many per step.
 """
 MANY_STEPS, STARTED = 100, 0.7
-"""Minimum number of steps, and minimum share of a step spent launching ops, for reporting the batches of
-`fit` as small.
+"""The batches of `fit` are reported as small if there are at least this many steps, and if launching ops
+takes at least this share of a step.
 """
 LOOPING = 0.3
-"""Minimum share of the program's time in a loop of ops at which the loop's iterations count as steps."""
+"""The iterations of a loop of ops count as steps if the loop takes at least this share of the program's
+time.
+"""
 
 MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
-"""Limits for reporting calls to Keras in a loop: minimum number of calls, maximum number of steps in each,
-and minimum share of the program's time outside the calls' graphs.
+"""Calls to Keras in a loop are reported if there are at least this many, with at most this many steps each,
+and with at least this share of the program's time outside their graphs.
 """
 RUNNING: tuple[AccountKind, ...] = ("graphs", "eager", "input")
 FEW_ROWS = 64
@@ -109,7 +111,7 @@ FEW_ROWS = 64
 batches.
 """
 SLOWER = 1.5
-"""Minimum ratio of the last steps' time to the first steps' time that is reported as a slowdown."""
+"""A slowdown is reported if the last steps take at least this many times as long as the first steps."""
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
 _MEMORY_LEFT = 0.05
 

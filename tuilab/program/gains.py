@@ -123,7 +123,7 @@ def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
 
 
 NEGLIGIBLE = 0.05
-"""Minimum share of a step that waits for input at which the input may set the program's pace."""
+"""The input may set the program's pace if waiting for input takes at least this share of a step."""
 SAVES_WAITING = frozenset(("input-bound", "python-in-map", "serial-map", "no-prefetch"))
 """Findings whose fix shortens the wait for input."""
 BETWEEN_PIPELINES = frozenset(("between-steps", "rebuilt", "saving"))

@@ -34,7 +34,7 @@ _UNCOUNTED = re.compile(r"cond|__forward|__backward|case")
 work.
 """
 KNOWN = 0.5
-"""Minimum share of the graphs' time with known work for which there is a bound."""
+"""There is a bound only if the work is known for at least this share of the graphs' time."""
 MOST_NAMED = 20
 
 

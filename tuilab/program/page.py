@@ -17,11 +17,11 @@ from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 FASTER = 1.5
-"""Minimum ratio of the first steps' time to the last steps' time at which the page notes that the steps
-became faster.
+"""The page notes that the steps became faster if the first steps took at least this many times as long as the
+last steps.
 """
 STARVED = 0.1
-"""Minimum share of the time without a processor for the stepping thread at which the page has a note."""
+"""The page has a note if the stepping thread had no processor for at least this share of the time."""
 
 
 def page_of(

@@ -17,7 +17,7 @@ METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit"
 ONCE = frozenset(("tracing", "compiling", "building", "importing"))
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 LARGE = 0.1
-"""Minimum share of the program's time for reporting a part that no finding covers."""
+"""A part that no finding covers is reported if it takes at least this share of the program's time."""
 
 
 @dataclass
