@@ -23,7 +23,7 @@ AT_IMPORT = (
 def forked(folder: str) -> None:
     """Let the server fork a worker in place of this process, and exit when that worker exits.
 
-    Returns without a server; the worker then starts as usual.
+    If there is no server, returns, and the worker starts as usual.
     """
     import fcntl
     import hashlib

@@ -1,4 +1,4 @@
-"""A sample of the machine: figures of the host, of its GPUs, and of the processes on these GPUs."""
+"""A sample contains figures of the host, of its GPUs, and of the processes on these GPUs."""
 
 import os
 import subprocess

@@ -265,8 +265,7 @@ def _level(at: Sequence[SizeRatio]) -> float:
 
 
 def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
-    """Return every change of the lead that persists at the next sizes, in order; an empty list if the lead
-    alternates.
+    """Return every change of the lead, in order; an empty list if the lead alternates from size to size.
 
     Undecided sizes at a change widen its bracket. There is no crossing if an arm is faster at a size at which
     it should be behind, even if only by the printed interval.

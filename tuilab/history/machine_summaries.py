@@ -1,4 +1,4 @@
-"""Stores each machine's summary of a run, so that many can be compared.
+"""Stores a summary of each machine's runs, so that many machines can be compared.
 
 Keeps only the latest summary of each preset, set of parameters and machine.
 """
