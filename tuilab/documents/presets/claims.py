@@ -55,9 +55,9 @@ _SHAPE = re.compile(r"\b(\d[\d,]{0,20})(?:\s*[x×]\s*|\s+by\s+)(\d[\d,]{0,20})\b
 
 def divided(
     examples: Sequence[Example], found: Sequence[Sequence[Found]]
-) -> Iterator[tuple[list[str], list[str]]]:
-    """For each example, yield two lists of sentences from its prose: sentences that its workloads can decide,
-    and sentences about another op or shape.
+) -> list[tuple[list[str], list[str]]]:
+    """For each example, return the sentences of its prose that its workloads can decide, and the sentences
+    about another op or shape.
 
     A sentence between two examples belongs to the example whose op and sizes it names. If it fits both
     equally, it belongs to the example that it comments on or introduces.
@@ -71,8 +71,9 @@ def divided(
                 if 0 <= other < len(examples) and _best(sentence, found[other]) > _best(sentence, found[at])
                 else at
             )
-            out[here][_is_of_others(sentence, found[here])].append(sentence)
-    yield from out
+            own, others = out[here]
+            (others if _is_of_others(sentence, found[here]) else own).append(sentence)
+    return out
 
 
 def _best(sentence: str, found: Sequence[Found]) -> int:
