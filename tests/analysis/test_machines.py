@@ -109,6 +109,13 @@ def test_machines_that_disagree_are_named():
     )
 
 
+def test_at_most_four_machines_with_the_same_answer_are_named():
+    other = stands("z", 1e-3, 2e-3)
+    for names, words in (("abcd", "a, b, c and d"), ("abcdef", "a, b, c, d and 2 more")):
+        (found,) = compared([*(stands(name, 2e-3, 1e-3) for name in names), other])
+        assert found.disagreements == (f"the faster device: GPU on {words}; CPU on z",)
+
+
 def test_a_machine_without_a_gpu_causes_no_disagreement():
     assert compared([stands("a", 1e-3), stands("b", 2e-3, 1e-3)])[0].disagreements == ()
 

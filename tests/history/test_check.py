@@ -124,3 +124,17 @@ def test_a_history_is_repaired_only_if_a_second_read_finds_the_damage_too(store,
     assert len(reads) == 2 and bool(report.findings) is again
     assert (repaired and repaired.rounds) == (3 if again else None)
     assert history.find("r1").rounds == (3 if again else 2)
+
+
+def test_a_repair_adds_only_the_rounds_that_a_run_of_this_history_lacks(tmp_path):
+    events = regular_run("r1", 60)
+    note = e.Log(run="r1", text="a note")
+    halves = {"old": [events[0], note, *events[1:41]], "new": [events[0], *events[31:]]}
+    for name, part in halves.items():
+        with contextlib.closing(Store.open(tmp_path / name)) as store:
+            store.replace(events[0], [e.encode(event).rstrip() for event in part])
+    done = repair(tmp_path / "old" / FILE, tmp_path / "new" / FILE)
+    with contextlib.closing(Store.open(tmp_path / "new")) as store:
+        assert list(store.events("r1")) == events and done.rounds == 30
+        again = repair(tmp_path / "old" / FILE, tmp_path / "new" / FILE)
+        assert list(store.events("r1")) == events and (again.runs, again.rounds) == (0, 0)

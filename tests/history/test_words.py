@@ -99,6 +99,11 @@ def test_a_history_is_unwritable_for_the_first_reason_that_holds(
     monkeypatch.setattr(recovery.os, "access", lambda path, mode: allowed)
     assert why_unwritable(tmp_path / FILE, sqlite3.OperationalError(error)) == words
     if allowed and locks:
+        for denied in (tmp_path / FILE, tmp_path):
+            monkeypatch.setattr(recovery.os, "access", lambda path, mode, denied=denied: path != denied)
+            why = why_unwritable(tmp_path / FILE, sqlite3.OperationalError(error))
+            assert why == "this user has no write permission"
+        monkeypatch.setattr(recovery.os, "access", lambda path, mode: True)
         assert why_unwritable(tmp_path / FILE, OSError(errno.EIO, "it fails")) == "it fails"
 
 
@@ -154,6 +159,18 @@ def test_runs_that_no_file_takes_are_lost_unless_their_workers_have_saved_them(
     )
     why = "the history is not writable (disk I/O error); 4 events wait in memory"
     assert recorder.close("SPOOL") == f"{why}; {ending}"
+
+
+def test_runs_in_memory_are_lost_if_no_file_can_be_written(monkeypatch):
+    def full(**_) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(recorder_file.tempfile, "mkstemp", full)
+    recorder = Recorder(Store.in_memory("no disk"))
+    for event in run_of("r1", 2):
+        recorder.record(event)
+    said = "the runs were in memory only; the runs are lost: No space left on device"
+    assert recorder.close() == said
 
 
 def test_runs_in_memory_are_saved_in_a_file_at_the_end(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 import msgspec
 
@@ -193,18 +194,19 @@ def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
 def _crossings(machine_summaries: Sequence[MachineSummary]) -> list[str]:
     """Describe crossovers whose intervals do not overlap, and crossovers that only some machines found."""
     known = [(s.crossed, s.machine) for s in machine_summaries if s.crossed and s.crossed.status != "unknown"]
-    crossed = [(c, machine) for c, machine in known if c.at is not None]
+    crossed = [
+        (c.low or c.at, c.high or c.at, c.axis, f"{size(c.at)} on {machine}")
+        for c, machine in known
+        if c.at is not None
+    ]
     if not crossed:
         return []
     if len(crossed) < len(known):
         groups = _groups(("found" if c.at is not None else "none", machine) for c, machine in known)
         return ["a crossover: " + _named(groups)]
-    low = max(crossed, key=lambda one: one[0].low or one[0].at or 0.0)
-    high = min(crossed, key=lambda one: one[0].high or one[0].at or 0.0)
-    if (low[0].low or low[0].at or 0.0) <= (high[0].high or high[0].at or 0.0):
-        return []
-    ends = [f"{size(c.at or 0.0)} on {machine}" for c, machine in (high, low)]
-    return [f"the crossover along {low[0].axis}: from {ends[0]} to {ends[1]}"]
+    last_low, _, axis, end = max(crossed, key=itemgetter(0))
+    _, first_high, _, start = min(crossed, key=itemgetter(1))
+    return [f"the crossover along {axis}: from {start} to {end}"] if last_low > first_high else []
 
 
 def _groups(pairs: Iterable[tuple[str, str]]) -> Groups:
