@@ -199,8 +199,8 @@ class _Arrays:
 def array_bytes(memory: int) -> int:
     """Return the array size in bytes for measuring the bandwidth of a GPU with `memory` bytes.
 
-    Reading the array must take much longer than starting a call. With arrays of 64 MiB, starting the call
-    took an H100 120 µs, longer than the kernel.
+    Reading the array must take much longer than starting a call. On an H100 with arrays of 64 MiB, starting
+    the call took 120 µs, longer than the kernel ran.
     """
     return max(64 * 2**20, min(2 * 2**30, memory // 64))
 

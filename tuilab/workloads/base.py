@@ -20,7 +20,7 @@ Mark = Callable[[str], AbstractContextManager[object]]
 
 
 class Unavailable(Exception):
-    """Raised if the arm cannot run here; the message gives the reason. Not a failure."""
+    """Raised if the arm cannot run here, which is not a failure. The message states the reason."""
 
 
 @dataclass

@@ -118,7 +118,7 @@ def _mirrored(b: Build) -> Case:
 def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
     """Return the distribution strategy for these devices.
 
-    A process creates only one strategy for the same devices, because each strategy numbers its collective ops
+    A process creates only one strategy per set of devices, because each strategy numbers its collective ops
     from the start, and equal numbers would clash.
     """
     return tf.distribute.MirroredStrategy([f"/{device}" for device in devices])

@@ -152,7 +152,7 @@ def _parameters(
         hint = hints.get(each.name)
         said = each.name in spec.ranges or typing.get_origin(hint) in (typing.Annotated, typing.Literal)
         if not said and not isinstance(each.default, int):
-            continue  # not a parameter: a float, a string or None keeps its default from the file
+            continue  # a float, a string or None is not a parameter: the call uses this default
         yield _parameter(each.name, hint, each.default, spec.ranges.get(each.name))
 
 

@@ -122,10 +122,9 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count 5 N log₂ N operations per frame of N points by convention (benchFFT), plus those of the window,
-    and nine operations per sample for the filter.
-
-    The best known algorithm for a real transform needs 17/9 N log₂ N (Johnson and Frigo 2007).
+    """Count 5 N log₂ N operations per frame of N points by convention (benchFFT), plus the operations of the
+    window, and nine operations per sample for the filter. The best known algorithm for a real transform needs
+    17/9 N log₂ N (Johnson and Frigo 2007).
     """
     batch, samples, n = (int(values[name]) for name in ("batch", "samples", "fft_length"))
     length, item, many = int(values["frame_length"]), ITEM_BYTES[arm.dtype], batch * frames(values)

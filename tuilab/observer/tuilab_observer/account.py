@@ -31,8 +31,8 @@ ENDING = "unknown", (), "", "ending"
 RECENT_S = 1.0
 """Maximum age, in seconds, of the sample that shows where unsampled time was spent."""
 SOON_S = 0.002
-"""Maximum delay, in seconds, of a sample that no other Python thread delayed. Another Python thread holds the
-interpreter lock for 5 ms.
+"""Maximum delay of a sample, in seconds, if no other Python thread is running. A running Python thread would
+hold the interpreter lock for 5 ms.
 """
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
@@ -315,7 +315,7 @@ class Account:
 
         A thread that runs Python code also appears to be asleep, because the sampling thread holds the
         interpreter lock. But a running thread gives up the lock only after 5 ms. So after a shorter delay,
-        the thread is really asleep; after a longer delay, its processor time decides.
+        the thread is really asleep; after a longer delay, its processor time shows whether it was asleep.
         """
         state = self._read("stat").rpartition(b")")[2].split()[:1]
         return bool(state) and state[0] != b"R" and (soon or idle)

@@ -76,7 +76,9 @@ class Process:
         self.thread_of_steps, self.task = Own.thread(), Own.native_thread()
 
     def fault(self, error: BaseException) -> None:
-        """Report a failure of the observer, once. Never raises."""
+        """Report a failure of the observer to tuilab, unless the same failure was reported before. Never
+        raises.
+        """
         try:
             text = "%s: %s" % (type(error).__name__, error)
             if text not in self._faults and len(self._faults) < MOST_FAULTS:

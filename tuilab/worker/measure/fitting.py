@@ -27,7 +27,7 @@ GROWTH, TELLING, POINTS = 4, 0.25, 2
 free memory.
 """
 SAFE = 0.6
-"""Maximum share of the free memory that a trial call may be expected to use.
+"""Maximum expected memory of a trial call, as a share of the free memory.
 
 The allocator may take a chunk of nearly twice a tensor's size, and a call that does not fit waits ten seconds
 before it fails.

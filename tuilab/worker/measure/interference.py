@@ -35,8 +35,8 @@ class Canary:
     """Runs a short fixed computation before and after each round. If its time differs from the usual time by
     more than 5%, the round is marked as disturbed.
 
-    Each sample is the fastest of three tries. This ignores a single interruption, which only makes one block
-    an outlier, but detects a change of processor speed. The usual time is the median of the last 25 accepted
+    Each sample is the fastest of three tries, so that it shows a change of processor speed, but not a single
+    interruption, which only makes one block an outlier. The usual time is the median of the last 25 accepted
     samples, so a lasting change is reported for a while and then accepted.
     """
 

@@ -293,7 +293,9 @@ class Given:
         )
 
     def _sizes_taken(self, name: str, call: Callable[..., Any], known: Mapping[str, int]) -> tuple[int, int]:
-        """Return the minimum size of a dimension, and the factor of its sizes (see `takes`)."""
+        """Return the minimum size of a dimension, and the factor of which each size must be a multiple (see
+        `takes`).
+        """
 
         def runs(size: int) -> bool:
             return self._runs(call, self.sizes({**known, name: size}))

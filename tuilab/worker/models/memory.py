@@ -9,7 +9,7 @@ from tuilab.worker.measure.functions import called
 from tuilab.worker.models.inputs import BATCH
 
 Needs = Callable[..., int]
-"""Returns bytes, given sizes by name and whether the call trains."""
+"""Returns the bytes of a call. Takes the sizes by dimension name, and `training=True` for a training step."""
 
 
 def of_keras(tf: Any, model: Any) -> Needs:

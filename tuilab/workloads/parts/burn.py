@@ -67,7 +67,7 @@ def _random_text(length: int) -> bytes:
 def _inflate_s(tf: Any, chunks: list[bytes]) -> float:
     """Return the seconds that one eager op takes to inflate the chunks.
 
-    Takes the lower quartile of 25 calls, because other load can only add time.
+    Uses the lower quartile of 25 calls, because other load can only add time.
     """
     with tf.device("/CPU:0"):
         blocks = tf.constant([zlib.compress(chunk, 1) for chunk in chunks])

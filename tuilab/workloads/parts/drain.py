@@ -91,7 +91,7 @@ class Drain:
 
     def rest(self) -> None:
         if not _quiet():
-            # Ending lets work in progress finish, but starts no new work.
+            # The ended pipeline finishes the work in progress, but starts no new work.
             self._end()
             _quiet()
 
