@@ -1,4 +1,4 @@
-"""tuilab recognizes files written by Keras 2, and its message says what to do."""
+"""tuilab recognizes files written by Keras 2, and its error message shows how to convert them."""
 
 import json
 import zipfile

@@ -29,7 +29,7 @@ from tuilab.workloads.base import Unavailable
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow]
 TOUCH = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=1.0, rounds=3, limit_s=1.0)
 XLA_RTOL = 2e-3
-"""Relative tolerance for XLA, which orders sums differently. On a CPU, eager and graph calls give exactly
+"""Relative tolerance for XLA, which orders sums differently. On a CPU, eager and graph calls return exactly
 the model's own bits.
 """
 

@@ -50,8 +50,8 @@ def swish2(x):
 
 @dataclass(frozen=True)
 class Kind:
-    """A model file. It is measured with `values`, unless `refused` has words from the message that rejects
-    it.
+    """A model file. It is measured with `values`, unless `refused` contains words from the message that
+    rejects it.
 
     says: words from a sentence about the measured model. inputs: a description of each input's contents.
     code: the file for `--code`. given: the arguments of `--input`.

@@ -1,6 +1,6 @@
 """The articles' examples, run as intended, contain the same ops as the corresponding arms.
 
-The bodies are the articles' own: the statements of the example that define the computation, with fewer
+The compared code is the articles' own: the statements of the example that define the computation, with fewer
 images and without obstacles (a pause that never ends, a function that does not exist). `python -m
 tests.benchmarks --only fidelity` shows that examples and arms take the same time.
 """

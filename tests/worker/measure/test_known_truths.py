@@ -1,4 +1,4 @@
-"""Programs whose parts take a set time, compared with the reported phases and bottleneck.
+"""Programs whose parts have a known duration, compared with the reported phases and bottleneck.
 
 On a busy machine, a sleep or loop takes longer than requested, so a part is compared with the rest of its
 call, which is known to be short.
@@ -57,7 +57,9 @@ SET_S = {
     "input_by_hand": 20e-3, "python_loop": 5e-3, "python_sleep": 5e-3, "python_called_back": 5e-3,
     "python_beside_product": 20e-3,
 }  # fmt: skip
-"""Seconds set for a phase. The phase never takes less time, but may take more on a busy machine."""
+"""Requested duration of each program's phase, in seconds. On a busy machine, the phase may take longer, but
+never less.
+"""
 TRIES = 5
 BINDS = {"input_wait": "input", "python": "python", "compute": "compute", "dispatch": "launches"}
 USUAL = ("input_ahead", "input_by_hand", "python_sleep", "chain")

@@ -1,4 +1,4 @@
-"""User functions whose parts take a set time. test_known_truths measures them."""
+"""User functions whose parts have a known duration. `test_known_truths` measures them."""
 
 import time
 import zlib
