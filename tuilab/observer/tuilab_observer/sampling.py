@@ -56,8 +56,8 @@ class Meanwhile:
 class Sampler:
     """Takes samples of the Python stacks.
 
-    samples, stacks: the samples and stacks since the last message. makers: the lines that other threads have
-    run since the start.
+    samples, stacks: the samples and stacks since the last message. makers: for each line that another thread
+    ran, the number of samples since observing began.
     """
 
     def __init__(

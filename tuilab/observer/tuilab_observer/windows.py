@@ -78,8 +78,9 @@ class Quietly:
 class Windows:
     """Opens and closes windows of the profiler.
 
-    sessions, server: the program's own use of the profiler. open: True while a window is open. step_key:
-    identifies the steps in the window.
+    sessions: the profiler sessions that the program itself has open. server: True once the program has
+    started a profiler server. open: True while a window is open. step_key: identifies the steps in the
+    window.
     """
 
     def __init__(

@@ -127,7 +127,9 @@ class Reporter:
 
 
 def is_short(request: Measure) -> bool:
-    """Return True for a run's second or later process if the budget limits the time of such processes."""
+    """Return True if this process is not the first of its run and the budget limits the time of further
+    processes.
+    """
     return request.worker > 0 and request.budget.further_s > 0
 
 
