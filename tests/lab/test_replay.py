@@ -12,6 +12,8 @@ import pytest
 from tests.made import MODES, folded, regular, started
 from tuilab.history.runs import Piece
 from tuilab.history.store import Store
+from tuilab.lab.changes import Change
+from tuilab.lab.playback import Playback
 from tuilab.lab.replay import RUN, Replay, label, load, recorded
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
@@ -213,3 +215,43 @@ def test_what_cannot_be_replayed_is_refused_by_name(tmp_path):
     store.connection.execute("DROP TABLE runs")
     assert recorded(store) == []
     store.close()
+
+
+class Shows:
+    """The parts of a lab's state that a replay uses."""
+
+    def __init__(self) -> None:
+        self.shown, self.replay, self.replay_continues, self.summing = RunState(), "", False, False
+
+    def begin_replay(self, label: str, started: e.RunStarted) -> None:
+        self.replay = label
+
+    def rewind(self) -> None:
+        self.shown = RunState()
+
+    def take(self, rounds) -> Change:
+        self.shown.take(rounds)
+        return Change.RUN
+
+
+async def test_the_player_needs_a_replay_and_warns_once_before_a_measurement_replaces_it():
+    state, told = Shows(), []
+    player = Playback(state, lambda event: state.shown.apply(event), told.append)
+    assert not player.command(Replay.pause) and not player.end() and not player.to_the_end()
+    assert not player.spare()
+    events = [started("r1", *MODES), *regular(9), e.Finished(run="r1", status="cancelled")]
+    for saved in (False, True):
+        player.begin(replay := Replay(events, saved))
+        assert player.spare() and not player.spare()
+        assert player.command(Replay.pause) and replay.paused and told[-1] == Change.WORKER
+        assert player.to_the_end() is saved, "only a run of the history can be continued"
+    async with asyncio.timeout(30):
+        while state.shown.rounds < 9:
+            await asyncio.sleep(0)
+    assert replay.over and not player.to_the_end()
+    assert player.end() and player.replay is None and not player.end()
+    assert (state.shown.status, state.shown.message) == ("cancelled", ""), "the run had ended"
+    player.begin(Replay(events))
+    state.rewind()
+    state.shown.apply(events[0])
+    assert player.end() and state.shown.message == "the replay was stopped"

@@ -12,7 +12,7 @@ from tuilab.catalogue.load import Catalogue, read_file
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.ghosts import ghost
-from tuilab.lab.state import LabState, overall
+from tuilab.lab.state import LabState, Place, overall
 from tuilab.model.events import (
     Block,
     Finished,
@@ -34,6 +34,7 @@ from tuilab.model.events import (
 from tuilab.model.preset import Preset
 from tuilab.model.result import Crossover
 from tuilab.model.roofline import DeviceRoofs, Roofs, Work
+from tuilab.model.run import RunState
 from tuilab.model.scenario import Axis, Sweep
 from tuilab.presentation.answer import answer, next_steps
 from tuilab.presentation.status import status
@@ -230,6 +231,21 @@ def test_undo_and_redo_restore_settings():
     made.undo()
     made.change(first.with_value("samples", 1024))
     assert not made.redo(), "a new change leaves nothing to redo"
+
+
+def test_going_back_restores_the_settings_and_an_ended_run():
+    made = lab_state()
+    play(made)
+    ended = made.place
+    assert made.replay_is_here and not made.go_back(ended), "the settings are still those of the place"
+    made.choose(MEDIUM)
+    assert not made.replay_is_here
+    play(made, stop_after=6)
+    running = made.place
+    assert made.go_back(ended) and not made.redo()
+    assert (made.settings, made.past, made.shown) == (ended.settings, [*ended.past], ended.shown)
+    assert made.go_back(running) and made.settings == running.settings and made.shown.run == ""
+    assert not made.go_back(Place(None, (), RunState(), ""))
 
 
 def test_events_of_a_replaced_run_change_nothing():
