@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from tuilab.documents.api.tables import for_installed, installed_version, shipped
 from tuilab.documents.api.versions import installed_by, minor, table_of
 from tuilab.documents.example import Example, examples
@@ -178,11 +180,13 @@ def _read(
     decide(found)
     recognised = [recognise(example) for example in found]
     said = divided(found, [workloads for workloads, _ in recognised])
-    for example, part, known, (own, others) in zip(found, parsed, recognised, said, strict=True):
+    for example, part, (known, gaps), (own, others) in zip(found, parsed, recognised, said, strict=True):
         findings = check(example, preview)
-        made = build.presets(document, example, known[0], findings, own if preview else ())
+        made = build.presets(document, example, known, findings, own if preview else ())
+        shares = {one.name: work.part for one, work in zip(made, known, strict=True) if work.part}
         unmeasured = claims(others) if preview else ()
-        reports.append(_examine(example, part, validate, findings, made, known[1], unmeasured))
+        report = _examine(example, part, validate, findings, made, gaps, unmeasured)
+        reports.append(msgspec.structs.replace(report, parts=shares))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     broken = tuple(
         Unresolved(

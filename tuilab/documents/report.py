@@ -32,8 +32,12 @@ class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
     last_line: int
     findings: tuple[Finding, ...] = ()
     presets: tuple[Preset, ...] = ()
+    parts: dict[str, str] = {}
+    """For each preset that measures only some of the ops that the document times together, by name: which
+    share, such as `1 of the 8 ops`.
+    """
     unmeasured: tuple[Claim, ...] = ()
-    """Claims near the example about an op or shape that none of its presets measures."""
+    """Claims near the example about ops or shapes that none of its presets measures."""
     unresolved: tuple[Unresolved, ...] = ()
 
 

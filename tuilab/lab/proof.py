@@ -105,7 +105,8 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
             pattern = PATTERNS.get(finding.code)
             if pattern is not None:
                 preset, less, steps = _preset(example.presets, finding, pattern)
-                yield Proof(finding, pattern, preset, less, finding.calls * steps or None)
+                part = example.parts.get(preset.name, "") if preset else ""
+                yield Proof(finding, pattern, preset, part or less, finding.calls * steps or None)
 
 
 def _preset(presets: Sequence[Preset], finding: Finding, pattern: Pattern) -> tuple[Preset | None, str, int]:

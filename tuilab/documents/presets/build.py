@@ -52,7 +52,7 @@ def presets(
         while name in names:
             name, number = f"{base}-{number}", number + 1
         names.add(name)
-        own = [s for s in said if fit(s, one) == max(fit(s, each) for each in found)]
+        own = [s for s in said if 0 <= fit(s, one) == max(fit(s, each) for each in found)]
         out.append(_preset(document, example, one, findings, name, claims(own, one.workload)))
     return out
 

@@ -77,13 +77,18 @@ def divided(
 
 
 def _best(sentence: str, found: Sequence[Found]) -> int:
-    return max((fit(sentence, one) for one in found), default=0)
+    return max((0, *(fit(sentence, one) for one in found)))
 
 
 def fit(sentence: str, found: Found) -> int:
-    """Return how well a sentence fits a workload: 2 if it names the op, and 1 more if it names a size."""
+    """Return how well a sentence fits a workload: 2 if it names the op, and 1 more if it names a size.
+
+    For a workload that measures only some of the timed ops, -1 unless the sentence names both, because other
+    sentences may be about all of these ops.
+    """
     named = any(_NAMED[name].search(sentence) for name in _names(found))
-    return 2 * named + bool(numbers(sentence) & _sizes(found))
+    sized = bool(numbers(sentence) & _sizes(found))
+    return -1 if found.part and not (named and sized) else 2 * named + sized
 
 
 def _names(found: Found) -> set[str]:
@@ -97,7 +102,11 @@ def _sizes(found: Found) -> set[int]:
 
 
 def _is_of_others(sentence: str, found: Sequence[Found]) -> bool:
-    """Return True if the sentence names an op or a shape that none of these workloads has."""
+    """Return True if none of these workloads can decide the sentence: it names another op or shape, or may be
+    about more ops than they measure.
+    """
+    if found and all(fit(sentence, one) < 0 for one in found):
+        return True
     named = {name for name, words in _NAMED.items() if words.search(sentence)}
     same = [one for one in found if named & _names(one)]
     if not named or not same:

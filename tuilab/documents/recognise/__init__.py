@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.recognise.algebra import CHEAP, chains, detours, matmuls
+from tuilab.documents.recognise.algebra import CHEAP, MINOR, NEGLIGIBLE, chains, detours, matmuls, timed_ops
 from tuilab.documents.recognise.found import Found, Gap, Result, merged, swept
 from tuilab.documents.recognise.pipelines import pipelines, trained_by_hand
 from tuilab.documents.recognise.spectra import FILTERS, spectra
 from tuilab.documents.recognise.storage import allocations, compressions, copies, readouts
-from tuilab.documents.words import words
 
 __all__ = ["Found", "Gap", "recognise"]
 
@@ -24,14 +23,8 @@ RECOGNISERS: tuple[Callable[[Example], Iterator[Result]], ...] = (
     compressions,
     readouts,
 )
-# Ops that only prepare data for other ops, or that occur in any workload. They are not reported as
-# unmeasured.
-_MINOR = words(
-    "tf.strided_slice tf.reshape tf.cast tf.identity tf.expand_dims tf.squeeze tf.transpose tf.concat",
-    "tf.stack tf.compare tf.zeros tf.ones tf.constant tf.fill tf.range tf.print tf.Variable tf.shape",
-    "tf.zeros_like tf.ones_like tf.eye tf.where",
-)
-_COVERED = {*CHEAP, *FILTERS, *_MINOR, "tf.matmul", "tf.signal.stft", "tf.signal.rfft"}
+# Ops that are not reported as unmeasured.
+_COVERED = {*CHEAP, *FILTERS, *MINOR, "tf.matmul", "tf.signal.stft", "tf.signal.rfft"}
 
 
 def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
@@ -46,7 +39,21 @@ def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
                 gaps[result] = None
     for gap in _unmeasured_parts(example):
         gaps[gap] = None
-    return swept(_without_parts(merged(found)))[:MOST_FOUND], list(gaps)[:MOST_GAPS]
+    whole = swept(_without_parts(merged(found)))[:MOST_FOUND]
+    for one in whole:
+        _count_timed(example, one)
+    return whole, list(gaps)[:MOST_GAPS]
+
+
+def _count_timed(example: Example, found: Found) -> None:
+    """If the document times more ops together than the workload measures, note this in the workload."""
+    measured = {"matmul": 1, "elementwise": found.parameters.get("ops")}.get(found.workload)
+    timed = timed_ops(example, found)
+    if isinstance(measured, int) and timed > measured:
+        found.part = f"{measured:,} of the {timed:,} ops"
+        found.left_out.append(
+            f"The document times {timed:,} ops together; this preset measures {measured:,} of them."
+        )
 
 
 def _without_parts(found: list[Found]) -> list[Found]:
@@ -78,10 +85,6 @@ def _unmeasured_parts(example: Example) -> Iterator[Gap]:
 
 
 def _is_gap(name: str) -> bool:
-    if (
-        name in _COVERED
-        or "compress" in name
-        or name.startswith(("tf.reduce_", "tf.Variable.", "tf.random."))
-    ):
+    if name in _COVERED or "compress" in name or name.startswith(NEGLIGIBLE):
         return False
     return name.startswith("tf.") and not name.startswith(("tf.signal.", "tf.image.", "tf.GradientTape"))

@@ -13,6 +13,14 @@ from tuilab.documents.recognise.found import Found, Gap, Result, loops_outside, 
 from tuilab.documents.words import words
 
 # Elementwise arithmetic that the workload offers, and more expensive functions that it does not.
+# Ops that only prepare data for other ops, or that occur in any workload.
+MINOR = words(
+    "tf.strided_slice tf.reshape tf.cast tf.identity tf.expand_dims tf.squeeze tf.transpose tf.concat",
+    "tf.stack tf.compare tf.zeros tf.ones tf.constant tf.fill tf.range tf.print tf.Variable tf.shape",
+    "tf.zeros_like tf.ones_like tf.eye tf.where",
+)
+NEGLIGIBLE = ("tf.reduce_", "tf.Variable.", "tf.random.")
+"""Beginnings of names of ops that a timed region often contains beside the ops that it is about."""
 CHEAP = words(
     "tf.add tf.subtract tf.multiply tf.divide tf.truediv tf.maximum tf.minimum tf.negative tf.abs",
     "tf.square tf.add_n tf.nn.relu tf.squared_difference",
@@ -204,6 +212,22 @@ def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) 
         if len(loops) > outside and (event.name, outside, loops[outside].count) in calls.loops:
             around.append(outside + 1)
     return min(max((outside, *around)), len(loops))
+
+
+def timed_ops(example: Example, found: Found) -> int:
+    """Return the number of ops that the document times together with the workload's, these included. The
+    largest number counts if several timed regions run the workload.
+    """
+    calls = _calls(example)
+    return max((_ops_in(example, calls, region, found.lines) for region in example.regions), default=0)
+
+
+def _ops_in(example: Example, calls: _Calls, region: Region, lines: set[int]) -> int:
+    events = [e for e in example.trace.inside(region) if e.kind == "op" and not _is_mapped(e)]
+    events = [e for e in events if e.name not in MINOR and not e.name.startswith(NEGLIGIBLE)]
+    if not any(event.line in lines for event in events):
+        return 0
+    return sum(e.place.repeats_inside(_around(example, calls, region, e)) or 1 for e in events)
 
 
 def detours(example: Example) -> Iterator[Result]:
