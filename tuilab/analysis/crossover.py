@@ -26,32 +26,34 @@ _ByRound = tuple[tuple[int, float], ...]
 
 LEVEL = 0.95
 LASTING = 0.5
-"""Standard deviation of slow noise, which shifts all rounds of a size alike, as a share of the noise of one
-round.
+"""Assumed standard deviation of slow noise, as a share of that of a single round's noise. Slow noise shifts
+all rounds of a size by the same factor.
 
-Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): if slow noise makes up
-half of the variance of noise of 5 to 30%, at most 5% of the sweeps show a crossover.
+Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30%,
+half of its variance slow, at most 5% of the sweeps show a crossover.
 """
 
 
 GAP = 0.782
 """Mean of the square of `_outside` for independent standard normal values, from their order statistics."""
 NEAR = 0.25
-"""Three sizes count as near each other if the product of the two gaps (as logs of size) is at most this."""
+"""Three sizes count as near each other if the product of the two gaps between them, in logs of size, is at
+most this.
+"""
 BENT = 1 / 4
 """Maximum second derivative, over log size, of the log ratio of two costs α + β · size."""
 LEAST_DF = 4
-"""Fewest degrees of freedom of the scatter. With fewer, the t quantile is so large that a single uneven size
-hides every crossover. Calibrated as `LASTING`.
+"""Fewest degrees of freedom of the scatter. With fewer, the t quantile is so large that a single outlying
+size hides every crossover. Calibrated on the same sweeps as `LASTING`.
 """
 BY_CHANCE = 0.01
-"""Probability of a false report of scatter between sizes, if only the errors of the means vary."""
+"""Probability of reporting scatter between sizes when there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Variation between sizes that no interval over rounds shows: the standard deviation of a log ratio, and
-    its degrees of freedom.
+    """Variation between sizes, which intervals over rounds do not include: the standard deviation of a log
+    ratio, and its degrees of freedom.
     """
 
     deviation: float = 0.0
@@ -65,8 +67,8 @@ class Scatter:
 class SizeRatio:
     """The mean logarithm of a's time over b's at one size.
 
-    shown: the same ratio as the sentences print it; by default, `ratio`. note: a clause if the quotient of
-    the medians is outside its interval. scatter: the variation between the sizes of the sweep.
+    shown: the ratio that sentences print; by default, `ratio`. note: a clause if the quotient of the medians
+    is outside its interval. scatter: the variation between the sizes of the sweep.
     """
 
     size: int
@@ -115,7 +117,9 @@ class SizeRatio:
 
     @property
     def scattered_error(self) -> float:
-        """The `error` at which the 95% interval also covers the scatter between sizes."""
+        """Standard error of the mean log ratio, enlarged to include the scatter between sizes at 95%
+        confidence.
+        """
         if self.ratio.error is None:
             return math.inf
         t = t_quantile((1 + LEVEL) / 2, self.ratio.df)
@@ -131,7 +135,7 @@ def _sign(ratio: Location, level: float, more: float = 0.0) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """One change of the faster arm along the axis. Sizes are in the axis's unit.
+    """A point on the axis at which the faster arm changes. Sizes are in the axis's unit.
 
     at, low, high: the size and its 95% interval. below, above: the nearest measured sizes on either side of
     `at`. curvature: distance (as a log of size) from `at` to the farthest result of other interpolations; the
@@ -185,8 +189,8 @@ def scatter_of(at: Sequence[SizeRatio]) -> Scatter:
     estimates.
 
     For costs α + β · size, the ratio rises or falls along the whole axis. The log ratio of each size then
-    lies between its neighbors' log ratios, and three sizes near each other lie almost on a line. Two sizes
-    show no scatter.
+    lies between its neighbors' log ratios, and three sizes near each other lie almost on a line. With only
+    two sizes, the scatter is 0.
     """
     known = [place for place in at if math.isfinite(place.error)]
     triples = list(zip(known, known[1:], known[2:], strict=False))
@@ -199,7 +203,11 @@ def scatter_of(at: Sequence[SizeRatio]) -> Scatter:
 
 
 def _beyond(squares: Sequence[tuple[float, float]]) -> Scatter:
-    """Return the scatter between sizes that explains the observed variances beyond those from the errors."""
+    """Return the scatter that accounts for the observed variance in excess of the expected one; 0 if the
+    excess may be chance.
+
+    squares: pairs of observed and expected variance.
+    """
     k = len(squares)
     found, explained = (sum(each) / k for each in zip(*squares, strict=True)) if k else (0.0, 0.0)
     if not k or found <= explained:
@@ -218,7 +226,7 @@ def _outside(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> float:
 
 
 def _off_the_line(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> tuple[float, float] | None:
-    """Return the variance of a size that would put three sizes this far from a line, and the variance
+    """Return the variance per size, as estimated from how far three sizes are from a line, and the variance
     expected from their errors.
 
     Returns None unless the sizes are near each other.
@@ -265,10 +273,10 @@ def _level(at: Sequence[SizeRatio]) -> float:
 
 
 def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
-    """Return every change of the lead, in order; an empty list if the lead alternates from size to size.
+    """Return every change of the lead, in order.
 
-    Undecided sizes at a change widen its bracket. There is no crossing if an arm is faster at a size at which
-    it should be behind, even if only by the printed interval.
+    Undecided sizes at a change widen its bracket. Returns an empty list if the lead alternates from size to
+    size, or if a printed ratio outside the brackets contradicts the lead.
     """
     known = [(index, lead) for index, lead in enumerate(leads(at)) if lead]
     if jumps(at) or _is_contradicted(at, known):
@@ -281,9 +289,7 @@ def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
 
 
 def _is_contradicted(at: Sequence[SizeRatio], known: Sequence[tuple[int, int]]) -> bool:
-    """Return True if, outside the brackets of the changes, the arms differ at some size in the opposite
-    direction.
-    """
+    """Return True if the printed ratio at some size contradicts the lead on both sides of that size."""
     edges = [(-1, known[0][1]), *known, (len(at), known[-1][1])] if known else []
     return any(
         before == after and any(place.printed_sign == -before for place in at[i + 1 : j])
@@ -339,7 +345,8 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
 
 
 def _straight_lines(left: SizeRatio, right: SizeRatio) -> tuple[float, float]:
-    """Return the two extremes of the size at which costs α + β · size with these two ratios can be equal.
+    """Return the smallest and the largest size at which costs α + β · size with these two ratios can be
+    equal.
 
     r = (α + βx) / (α' + β'x) through two points leaves one parameter free, and the size at which r = 1 is
     monotonic in it. If r falls, the extremes are β = 0, where 1/r is linear in x, and α' = 0, where r is
@@ -443,7 +450,7 @@ def _step(crossing: Crossing, precision: float, allowed: Callable[[float], int])
 
 
 def closes(at: Sequence[SizeRatio]) -> bool:
-    """Return True if the gap shrinks toward the largest size and would be gone by 16 times that size.
+    """Return True if the gap shrinks toward the largest size, and would close by 16 times that size.
 
     The gap must be smaller, with 95% confidence, than at one of the two previous sizes, and the straight line
     through both log ratios over log size must reach 0 by then.

@@ -24,7 +24,7 @@ class Pair:
 
 
 def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> Crossover:
-    """Return the `crossover_of` two arms, from seconds per call by size and round."""
+    """Return the crossover of two arms, from their seconds per call by size and round."""
     return crossover_of(places(a, b, begun), pair)
 
 
@@ -84,7 +84,7 @@ def _choose_crossing(changes: Sequence[Crossing], at: Sequence[SizeRatio], pair:
 
 
 def _equal_end(at: Sequence[SizeRatio]) -> str:
-    """Return a clause about the largest sizes if the arms cannot be told apart there."""
+    """Return a clause about the largest sizes if the arms do not differ there; else ""."""
     rest = at[max(i for i, place in enumerate(at) if place.printed_sign) + 1 :]
     return f"; {_at(at, rest)}, the two {_alike(rest)}" if rest else ""
 
@@ -141,10 +141,10 @@ NOISE = ", which may be noise"
 
 
 def _leads(at: Sequence[SizeRatio], sign: int, pair: Pair, doubt: str = "") -> str:
-    """Describe the sizes at which an arm is faster, with the ratio at the largest of these sizes, and the
-    other sizes.
+    """Return sentences about the sizes at which each arm is faster, with the ratio at the largest of these
+    sizes, and about the sizes at which the arms do not differ.
 
-    doubt: a clause about the lead.
+    sign: the arm to describe first, +1 for b. doubt: words to append to its ratio, such as `NOISE`.
     """
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
     sure, against = ([p for p in at if p.printed_sign == way] for way in (sign, -sign))
@@ -162,9 +162,7 @@ def _leads(at: Sequence[SizeRatio], sign: int, pair: Pair, doubt: str = "") -> s
 
 
 def _one_sided(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
-    """Return the result for arms of which one is significantly faster at some sizes, and the other at
-    none.
-    """
+    """Return the result if only one of the arms is significantly faster at any size."""
     sign = max(signs(at), key=abs)
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
     ids = (pair.a, pair.b) if sign > 0 else (pair.b, pair.a)
