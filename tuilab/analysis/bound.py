@@ -55,9 +55,9 @@ class GpuCall:
     host: the roofs (measured limits) of this host's processor; if None, they are unknown, and launching
     counts as zero. slowed: roofs measured while the host was busy, so that their launch cost is too high; in
     that case, `host` is None. kernels: launches per call. least_s: minimum seconds of the same call on this
-    host, for work that runs on the host with any device. dispatch_s: the Python and dispatch time of the same
-    call on this host's CPU; 0 if unknown. unfused: launches per call if XLA fuses nothing. unpredictable: op
-    types whose time neither work nor launches determine.
+    host, for work that runs on the host even if there is a GPU. dispatch_s: the Python and dispatch time of
+    the same call on this host's CPU; 0 if unknown. unfused: launches per call if XLA fuses nothing.
+    unpredictable: op types whose time does not follow from the work and the launches.
     """
 
     work: Work

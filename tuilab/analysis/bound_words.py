@@ -136,8 +136,8 @@ def _cannot_win(
 
 
 def _as_graph(bound: GpuBound) -> str:
-    """Return a clause with the arm's mode if launches limit its bound, because another mode may need
-    fewer.
+    """If launches limit the bound, return a clause that names the arm's mode, because another mode may need
+    fewer launches; else "".
     """
     if bound.mode == "xla" or bound.limited_by != "launches":
         return ""

@@ -193,8 +193,8 @@ WAITED = 0.05
 THROTTLED = 0.01
 OTHERS = 0.25
 INTRUDERS = 0.1
-"""Minimum use of the processors by other processes, as a share of one core. Below this, context switches were
-among the process's own threads.
+"""Minimum use of the processors by other processes, as a share of one core. Below this, context switches are
+attributed to the process's own threads.
 """
 
 

@@ -64,7 +64,8 @@ def confidence(state: RunState) -> Confidence:
         wanted=wanted,
         precise=precise,
         reasons=reasons,
-        # The tables show the intervals over processes, so an imprecise run's badge has the widest of them.
+        # The tables show the intervals over processes, so the badge of an imprecise run shows the widest of
+        # these intervals.
         badge=_badge(
             reached if precise or first is None or reached is None else max(first, reached),
             wanted,

@@ -262,12 +262,12 @@ FEEDING = {
     "cached": "cache the elements that stay the same",
     "in-step": "move the work into the step",
 }
-"""The advice that leads to each variant with a faster input."""
+"""For each variant with a faster input, advice that describes the variant's change."""
 
 
 def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
-    """Return advice about the input, except changes that the arm has or that the run's arms show to be
-    useless.
+    """Return advice about the input. Omits changes that the arm already has, and changes that the run's other
+    arms show to be useless.
     """
     ahead = arm.arm.variant in ("prefetched", "from-memory", "cached", "in-step")
     own = {arm.arm.variant, *(("parallel", "prefetched") if ahead else ())}
@@ -378,8 +378,8 @@ REMEDIES = {
 }
 """Advice for moving an op to the GPU, by the cause that keeps it on the host.
 
-Other causes need no action: kernels in host memory handle shapes and indices, and a pipeline belongs on the
-host.
+Other causes need no action: kernels for shapes and indices use host memory by design, and an input pipeline
+belongs on the host.
 """
 
 

@@ -60,7 +60,7 @@ def diagnose(profile: Profile) -> tuple[str, ...]:
 
 
 def input_bound(share: float) -> str:
-    """Describe how strongly waiting for input limits a call. share: as printed."""
+    """Describe how strongly waiting for input limits a call. share: the share of the call, as printed."""
     return f"{'highly' if round(share, 2) >= INPUT_HIGH else 'moderately'} input-bound"
 
 

@@ -72,8 +72,8 @@ def ranked(arms: list[ArmState], point: int) -> Ranking:
 def _split_tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
     """Return the arms that may be the fastest, by median, and slower arms that are too noisy to exclude.
 
-    An arm between two nearly equal arms also counts as equal to them, even if its own figure is precise
-    enough to tell them apart.
+    An arm ranked between two nearly equal arms counts as equal to them, even if its own interval excludes a
+    tie.
     """
     level = [arm for arm in arms if not _slower(arm, arms[0], point)]
     first = next((i for i, arm in enumerate(arms) if arm not in level), len(arms))

@@ -72,7 +72,7 @@ def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
 def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
     """Return the maximum bytes/s for a working set of this size; None if every measured set is larger.
 
-    Uses the largest measured set that is not larger than this, or a larger one with a higher bandwidth.
+    Uses the largest measured set up to this size, or a larger set if its bandwidth is higher.
     """
     level = level_for(roofs, working_set)
     return level.bytes_per_s if level is not None else None
@@ -156,7 +156,7 @@ def better(old: Roofs | None, new: Roofs) -> Roofs:
 
 
 def with_starts(roofs: Roofs, seen: DeviceRoofs) -> Roofs:
-    """Return the roofs with the shorter time of an empty CPU call: the measured one or the run's."""
+    """Return the roofs with the time of an empty CPU call lowered to the run's own, if that is shorter."""
     if (own := roofs.devices.get("CPU:0")) is None:
         return roofs
     shorter = msgspec.structs.replace(
@@ -398,8 +398,8 @@ ABOVE = 1.0 + 1e-9
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
     """Return what limits a call: the group of its largest phase.
 
-    For computing, returns the roof with the longer minimum time instead, unless the roofs explain almost none
-    of the computing time.
+    If that phase is computing, returns the roof with the longer minimum time instead, unless the roofs
+    explain almost none of the computing time.
     """
     found = largest(account) if account is not None else "not known"
     if account is None or found != "compute":
