@@ -63,13 +63,13 @@ USED = 10
 calls indicate several training runs.
 """
 QUICK_FIRST = 0.6
-"""In another process, a function's first trace takes at least this share of its time in this process. Five
+"""Minimum ratio of a function's first trace time in a fresh process to that in the watched process. Five
 pairs of runs gave 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
 """Time between steps without a sampled line is reported if it is at least this share of a step, and at least
-these seconds per step.
+this many seconds per step.
 """
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8
@@ -287,8 +287,8 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
 
 
 def _again(case: Case, inside: Sequence[Site]) -> bool:
-    """Return True if a line in a loop built something after another line of the loop had run steps, which
-    only a second iteration can do.
+    """Return True if the loop built something after it had run steps, so it must have iterated at least
+    twice.
     """
     spans = case.of.spans
     built = [spans["building", site.at][1] for site in inside if ("building", site.at) in spans]
@@ -367,10 +367,11 @@ def iterators(of: Process) -> set[str]:
 
 
 def crowded(of: Process, kind: str = "") -> float:
-    """Return the maximum share of a step that a concurrent pipeline takes by using the step's processors.
+    """Return an upper bound on the share of a step that a concurrent pipeline costs by using the step's
+    processors.
 
-    This upper bound assumes that the step could always use those processors. Excludes time in which the step
-    waits for input. Returns 0 for steps that compute on another device. kind: count only this kind of stage.
+    Assumes that the step could always use those processors. Excludes time in which the step waits for input.
+    Returns 0 for steps that compute on another device. kind: count only this kind of stage.
     """
     if of.hello is None or not of.hello.processors or of.share("compute on CPU") < of.share("compute on GPU"):
         return 0.0
@@ -464,8 +465,8 @@ def _at_fault(
     """Return the user's stage that makes the step wait, if known, and the kind of Python code that the stage
     runs.
 
-    held: the slowest stage. parallel: True if this stage runs in parallel. If not, a map in Python takes
-    precedence, because the times of both add up.
+    held: the slowest stage. parallel: True if the slowest stage runs in parallel. Otherwise, a map in Python
+    takes precedence, because its time adds to that of the slowest stage.
     """
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
     python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
@@ -532,7 +533,8 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
 
 
 def _find_python_map(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Yield a finding for a map in Python that hardly delays the input but takes processors from the step.
+    """Yield a finding for a map in Python that hardly delays the input but competes with the step for
+    processors.
 
     Ignores TensorFlow's own ops, because their processor time is the pipeline's regular work.
     """
@@ -622,7 +624,8 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         share = min(1.0, spent / total)
         if share < RETRACING:
             continue
-        # One trace is always needed, possibly a fast one. Each trace may also slow down the next steps.
+        # The first trace is always needed, but may be faster in another process. Each trace may also slow
+        # down the steps that follow it.
         after = sum(of.calls[number].slower() for number in numbers if number in of.calls)
         first_at_most = (1 - QUICK_FIRST) * traces[0][0]
         most = min(1.0, (sum(took for took, _ in traces[1:]) + first_at_most + after) / total)
@@ -740,8 +743,8 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
 
 
 def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Raise the upper end of the interval of the launch share by the time that a graph would save on small
-    ops.
+    """Return the interval of the launch share, with its upper end raised by the time that a graph would save
+    on small ops.
 
     A kernel of a few microseconds spends most of its time on preparation, which fused or compiled ops do not
     repeat.
@@ -764,7 +767,7 @@ def reading(case: Case) -> Iterator[Bottleneck]:
         return
     for (file, line), (n, took, _) in of.reads.items():
         share = took / (times_.median_s * steps)
-        if of.seen:  # a read also waits for pending work, which takes its time anyway
+        if of.seen:  # a read also waits for pending work, which takes that time anyway
             share = min(share, 1 - of.share("compute"))
         if n >= steps * READING_EACH and share >= READING:
             yield _finding(
@@ -1094,7 +1097,8 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
         f"{percent(share)} of each step is spent in Python and dispatch, {percent(starting)} in scheduling"
         f"{why}",
         share,
-        # Several steps in a call still schedule each step's ops, but a busy thread pool starts them sooner.
+        # If one call runs several steps, each step still schedules its ops, but a busy thread pool starts the
+        # ops sooner.
         interval=(least[0], interval[1]),
     )
 

@@ -181,7 +181,7 @@ class Process:
     wall: float = 0.0
     """Total seconds in `spent`."""
     spans: dict[tuple[str, tuple[str, int]], tuple[float, float]] = field(default_factory=dict)
-    """The values of `wall` when time of this kind on this line was first and last reported."""
+    """For each kind of time and each line, the values of `wall` at the first and the last report."""
     watching: float = 0.0
     cpu: float = 0.0
     """Processor seconds of the observer (`watching`) and of the whole process (`cpu`)."""

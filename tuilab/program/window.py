@@ -45,11 +45,11 @@ class Seen:
 
     steps: seconds of each step by part. ops: seconds of each step by op. loop: start and end times of the
     steps in seconds, if the steps are iterations of a loop of ops instead of calls. singles: number of ops
-    per step that Python launches individually, outside any tf.function. one_by_one: seconds per step in runs
-    of such ops. starting: the part of these seconds in which no op computes. counts: number of runs per step
-    of each op. stages: seconds per step in which each iterator of the pipeline worked, by its path
-    (`Root::Prefetch::Map`), without its inputs. on_main: iterators that ran on the stepping thread. devices:
-    share of the steps' time in which a device computed.
+    per step that Python launches individually, outside any tf.function. one_by_one: seconds per step that
+    launching these ops takes. starting: the part of `one_by_one` in which no op computes. counts: number of
+    runs per step of each op. stages: seconds per step in which each iterator of the pipeline worked, by its
+    path (`Root::Prefetch::Map`), without its inputs. on_main: iterators that ran on the stepping thread.
+    devices: share of the steps' time in which a device computed.
     """
 
     steps: list[dict[str, float]] = field(default_factory=list)
