@@ -88,7 +88,7 @@ class Spool:
         return self._fd is not None
 
     def add(self, line: bytes) -> None:
-        """Write one encoded event. If the disk is full, give up the file."""
+        """Write one encoded event. If the disk is full, stop writing to the file."""
         if self._fd is None:
             return
         self._size += len(line)

@@ -139,8 +139,8 @@ def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
 
 
 def _locks_work(folder: Path) -> bool:
-    """Return True if the folder's file system supports POSIX locks, or if that is unknown. Locks a separate
-    file.
+    """Return True if the folder's file system supports POSIX locks, or if that is unknown. Tests this on a
+    separate file.
     """
     try:
         fd = os.open(folder / LOCK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
@@ -165,8 +165,8 @@ def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
     """Open a history on a full disk in order to shrink it.
 
     Meanwhile, SQLite's companion data exists only in memory. A copy of the history is therefore kept
-    elsewhere until the end; the copy's path is yielded. Raises sqlite3.Error, and OSError without space
-    elsewhere.
+    elsewhere until the end; the copy's path is yielded. Raises sqlite3.Error, and OSError if there is no
+    space for the copy.
     """
     folder = Path(tempfile.mkdtemp(prefix="tuilab-history-"))
     kept, begun, done = folder / file.name, False, False

@@ -176,7 +176,7 @@ class Runs:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Run the body in a transaction, of which either everything takes effect or nothing."""
+        """Run the body in a transaction."""
         c = self.connection
         c.execute("BEGIN IMMEDIATE")
         try:

@@ -15,9 +15,11 @@ PLACES = {
     "run": ("run",),
     "tag": ("tags",),
 }
-"""The fields that a word with each prefix searches: `machine:gpu-07` searches only the host."""
+"""The fields to search for a word with a prefix, by prefix: `machine:gpu-07` searches only the host."""
 STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
-"""The property that a word with each prefix searches, instead of the text of a run: `status:failed`."""
+"""The column to search for a word with a prefix, by prefix: `status:failed` searches the run's status, not
+its text.
+"""
 SHORTEST = 3
 """Minimum number of characters of a word for the substring index. For a shorter word, every run is
 scanned.

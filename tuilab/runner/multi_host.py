@@ -44,7 +44,9 @@ class MultiHostRunner(Workers):
         return {host: s.machine for host, s in self.members.items() if s.machine is not None}
 
     async def _begin(self, name: str) -> None:
-        """Start a host's worker. Raises OSError for this machine; reports the failure of another host."""
+        """Start a host's worker. If that fails, raises OSError for this machine, and sends `WorkerExited` for
+        another host.
+        """
         try:
             await super()._begin(name)
         except OSError as error:

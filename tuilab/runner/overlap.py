@@ -20,7 +20,7 @@ class _Span:
 class Overlap:
     """Decides for each round whether every worker was measuring, from the events of all workers.
 
-    Times of rounds come from the worker's own clock, and count from the worker's reported start. This
+    Times of rounds come from the worker's own clock, and are relative to the worker's reported start. This
     process's clock only relates the workers' starts to each other.
     """
 

@@ -192,8 +192,8 @@ class Supervisor:
         return command, (descriptor,)
 
     def _forks(self, request: Measure) -> bool:
-        # If the run also measures in other environments, use fresh processes, because environments always use
-        # fresh processes.
+        # Other environments always use fresh processes, so a run that also measures in them uses fresh
+        # processes here.
         return self._zygotes is not None and not request.turns and wanted(request, self.machine)
 
     async def send(self, request: Request) -> None:
@@ -202,7 +202,8 @@ class Supervisor:
             self._queue.append(request)
             active, process = self._active, self._process
             if isinstance(active, Ask) and active.idle and process is not None:
-                # such a question runs only while no request waits; it stops within a fraction of a second
+                # An idle question runs only while no other request is pending, so cancel it. It ends within a
+                # fraction of a second.
                 await process.send(Cancel(id=active.id))
             early = self.phase == "starting" and self._process is not None and self._confines
             if early and confined_to(self._queue[0]) != self._held:
@@ -527,8 +528,10 @@ class Supervisor:
         return max(0, min(idle_processors(), BESIDE - 1, room - 1))
 
     def _as_one_of_several(self, request: Measure) -> Measure:
-        """Return the request for one process, adapted to earlier processes' results and to forked later
-        processes.
+        """Return the request for one process of a run that may fork processes.
+
+        A forked process gets the arms that earlier processes found steady from their first call. If later
+        processes will be forked, the first process stops pursuing precision sooner.
         """
         if request.worker:
             # A GPU's clock needs time to settle in each process.
@@ -563,7 +566,7 @@ def processes(request: Measure) -> int:
 def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], ...]:
     """Split a run's arms into groups that can share a process: separates a GPU's float32 and tf32 arms.
 
-    TensorFlow caches cuDNN and cuBLASLt plans by shape and dtype, but not by TF32 (its
+    TensorFlow caches cuDNN and cuBLASLt plans by shape and dtype, but not by TF32 (see
     `ConvParametersProto`), so one arm could use the other's plan. In a sweep, or if devices measure together,
     all arms still share one process, and the process reports a caveat.
     """
@@ -596,8 +599,8 @@ def known(samples: RunState, request: Measure) -> bool:
 def following(request: Measure, machine: Machine | None, most: int = 0) -> Measure | None:
     """Return the request for the run's next process; None after the last process.
 
-    If the budget limits the time of additional processes, they measure only times. most: maximum number of
-    processes; 0 for the budget's number without forking.
+    If the budget limits the time of additional processes, these measure no phases, latency or placement.
+    most: maximum number of processes; 0 for the budget's number without forking.
     """
     if request.part + 1 < len(parts(request, machine)):
         return msgspec.structs.replace(request, part=request.part + 1)

@@ -81,7 +81,7 @@ class Listener:
         )
 
     def close(self, patience: float = 1.0) -> None:
-        """Handle the messages that were already sent, and stop listening."""
+        """Process the messages that were already sent, then stop listening."""
         with contextlib.suppress(OSError):
             self.address.unlink()
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -304,8 +304,8 @@ class Hosted:
         resized()
         before = termios.tcgetattr(0) if os.isatty(0) else None
         if before is not None:
-            # The program's own terminal does the line editing. This process's terminal handles only the
-            # signal keys, for Ctrl-Z.
+            # The program's own terminal does the line editing. This process's terminal interprets only the
+            # signal keys, so that Ctrl-Z works.
             tty.setraw(0, termios.TCSANOW)
             mode = termios.tcgetattr(0)
             mode[3] |= termios.ISIG
