@@ -2,12 +2,13 @@
 
 python -m tests.gpu_day DIR [--all] [--steps facts,doctor] [--presets stft-small] [--install SOURCE]
 [--minutes 20]
-/ Each step is a program with a time limit, at most the time that is left; the most valuable steps come first.
+
+Each step is a program with a time limit, at most the time that is left; the most valuable steps come first.
 By default, the day measures every fourth of our own functions and models and watches six programs; with
---all, it takes all of them. A step's output and duration are saved in DIR, with profiles and the events of
-every preset for replay (`tuilab --replay`). A failing step does not stop the day. Each difference between the
-results and the code's assumptions is printed as soon as it is known. DIR/page.txt lists the times and
-differences so far. Nothing on the GPU is set, reset or reconfigured.
+--all, it measures and watches all of them. A step's output and duration are saved in DIR, with profiles and
+the events of every preset for replay (`tuilab --replay`). A failing step does not stop the day. Each
+difference between the results and the code's assumptions is printed as soon as it is known. DIR/page.txt
+lists the times and differences so far. Nothing on the GPU is set, reset or reconfigured.
 """
 
 import argparse

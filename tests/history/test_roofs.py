@@ -1,4 +1,4 @@
-"""Each machine's roofs are stored separately, because its limits do not apply to another."""
+"""Each machine's roofs are stored separately."""
 
 from pathlib import Path
 

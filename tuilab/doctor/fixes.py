@@ -155,7 +155,7 @@ TOOLKIT = (
 )
 """Commands that install the toolkit, which provides the driver's libraries to containers.
 
-Docker Desktop has its own; `apt-get` needs NVIDIA's repository.
+Docker Desktop includes the toolkit; `apt-get` needs NVIDIA's repository.
 """
 
 NVIDIA_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
