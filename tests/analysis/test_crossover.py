@@ -208,7 +208,7 @@ def test_a_lead_that_reverses_next_to_a_crossover_widens_it() -> None:
 
 
 def test_sentences_agree_with_the_interval_at_each_size() -> None:
-    """`cannot be told apart` is only said of sizes at which the 95% interval of the ratio contains 1."""
+    """`cannot be told apart` appears only for sizes at which the 95% interval of the ratio contains 1."""
     told = 0
     for seed in range(60):
         a = measured(lambda x: cpu(x) * 1.25, spread=0.35, seed=seed)

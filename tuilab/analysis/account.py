@@ -50,15 +50,15 @@ def of_profile(
 
     calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping per call. plain_s: seconds
     of a call without the profiler; if None, the account keeps the profiled duration. events: number of
-    recorded events per call on the calling thread. Recording an event may have taken up to `EVENT_S`; this
-    is subtracted from the time that TensorFlow and Python take between kernels. on_device: seconds per call
-    and phase from another device's own clock, which neither the profiler nor a busy host stretches. These
-    parts are not scaled; the others are scaled so that the total is `plain_s`. If the unprofiled call is
-    longer than the profiled one, the excess counts as unknown, up to the device's time. own_python_s:
-    seconds that Python spent outside TensorFlow in some calls, timed separately; the rest of the profile's
-    Python time is TensorFlow's own. opaque: True if the profiler recorded nothing on the device, so its
-    activity during a wait is unknown. drained: True if the input buffers were empty when the calls began.
-    Raises ValueError if no call took time.
+    recorded events per call on the calling thread. Recording an event may have taken up to `EVENT_S`; this is
+    subtracted from the time that TensorFlow and Python take between kernels. on_device: seconds per call and
+    phase from another device's own clock, which neither the profiler nor a busy host stretches. These parts
+    are not scaled; the others are scaled so that the total is `plain_s`. If the unprofiled call is longer
+    than the profiled one, the device's share of the excess counts as unknown. own_python_s: seconds that
+    Python spent outside TensorFlow in some calls, timed separately; the rest of the profile's Python time is
+    TensorFlow's own. opaque: True if the profiler recorded nothing on the device, so its activity during a
+    wait is unknown. drained: True if the input buffers were empty when the calls began. Raises ValueError if
+    no call took time.
     """
     kept = _drop_interrupted(calls, plain_s) if plain_s else calls
     on_device = {name: spent * _part(kept, calls, name) for name, spent in (on_device or {}).items()}
@@ -125,8 +125,8 @@ def _both(a: float | None, b: float | None) -> float | None:
 
 
 def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
-    """Count Python time as dispatch, because TensorFlow spent it, except the part that was timed
-    separately.
+    """Count Python time as dispatch, except the user's part, which was timed separately. TensorFlow spent the
+    rest.
     """
     if not own_s or "python" not in known_parts:
         return known_parts

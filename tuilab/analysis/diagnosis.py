@@ -116,8 +116,8 @@ def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str)
 
 
 def _is_refuted(found: RatioEstimate | None) -> bool:
-    """Return True if the run's own arms show that a change gains little. found: time before over time
-    after.
+    """Return True if the run's own arms show that a change gains little. found: the ratio of the time before
+    the change to the time after it.
     """
     return found is not None and found.interval is not None and found.interval[1] < WORTH
 

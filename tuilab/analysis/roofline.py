@@ -354,7 +354,7 @@ class Reach:
 
 
 def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> Reach | None:
-    """Return the share of its device's roof that the arm reaches; None without a figure or known work.
+    """Return the share of the device's roof that the arm reaches; None without a figure or known work.
 
     device: the result of `raised()` for the same arm, if already computed.
     """
@@ -383,7 +383,7 @@ def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = No
 
 
 def share_of_roof(least: Floor, seconds: float) -> float | None:
-    """Return the share (0 to 1) of the roof that work of `seconds` reaches.
+    """Return the share (0 to 1) of the roof that a call of `seconds` reaches.
 
     Returns None above 1, because the measured roof is then too low to be a limit.
     """

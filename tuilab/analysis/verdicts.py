@@ -108,7 +108,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
     point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
     shared = {arm.arm.id for arm in ours} & {arm.arm.id for arm in theirs}
-    if shared and len(theirs) >= len(ours):  # arms that match both patterns count for the narrower one
+    if shared and len(theirs) >= len(ours):  # arms that match both patterns belong to the narrower pattern
         theirs = [arm for arm in theirs if arm.arm.id not in shared]
     elif shared:
         ours = [arm for arm in ours if arm.arm.id not in shared]

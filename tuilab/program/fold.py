@@ -553,8 +553,8 @@ def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[floa
 def gain_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
     """Return the interval of the share of a step that removing these parts could save.
 
-    The parts may slow down the rest of a step through caches and threads. The upper end therefore assumes a
-    rest as fast as in the fastest tenth of the steps.
+    The parts may slow down the rest of a step through caches and threads. The upper end therefore assumes
+    that the rest takes only as long as in the fastest tenth of the steps.
     """
     interval = share_interval(steps, *names)
     if interval is None:

@@ -96,8 +96,8 @@ def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bot
     """Return the finding with its trial's result and the resulting speedup of the program.
 
     lasted_s: duration of the program so far. A trial may begin before the profiler knows the finding's share
-    of the program. If the step gains more than the finding's maximum, the change saved other time as well, so
-    the finding keeps no maximum.
+    of the program. If the trial's speedup of the step exceeds the finding's maximum, the change has also
+    saved other time, so the maximum is removed.
     """
     if tried is None or tried.step is None:
         return replace(finding, tried=tried)

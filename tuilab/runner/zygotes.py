@@ -45,7 +45,7 @@ class Zygotes:
         self._early = asyncio.ensure_future(self._attempt(min(number, self._count)))
 
     async def quiet(self) -> None:
-        """Wait until the new zygotes use no more processor time."""
+        """Wait until the zygotes that `begin` started are idle."""
         if self._early is not None:
             await asyncio.shield(self._early)
 
