@@ -182,6 +182,35 @@ def test_a_sentence_between_two_examples_belongs_to_the_one_that_it_names(first,
     assert unmeasured == ([] if owner else [sentence])
 
 
+NET = (
+    "import time\nimport tensorflow as tf\nx = tf.random.normal((256, 256))\n"
+    "@tf.function\ndef net(x):\n    for _ in range({}):\n        x = {}\n    return x\n"
+    "net(x)\nt = time.perf_counter()\nnet(x).numpy()\nprint(time.perf_counter() - t)"
+)
+
+
+@pytest.mark.parametrize(
+    "net, sentence, owners, parts",
+    [
+        (NET.format(4, "tf.nn.relu(tf.matmul(x, x))"), "A graph is 3x faster than eager.", [], True),
+        (NET.format(4, "tf.nn.relu(tf.matmul(x, x))"), SLOWER.format("256x256"), ["matmul"], True),
+        (NET.format(4, "tf.nn.relu(tf.matmul(x, x))"), SLOWER.format("64x64"), [], True),
+        (NET.format(1, "tf.matmul(x, x)"), "A graph is 3x faster than eager.", ["matmul"], False),
+        (NET.format(4, "x + 1.0"), "A graph is 3x faster than eager.", ["elementwise"], False),
+    ],
+)  # fmt: skip
+def test_a_part_of_the_timed_ops_decides_no_claim_about_all_of_them(net, sentence, owners, parts):
+    text = f"```python\n{net}\n```\n\n{sentence}\n\n```python\n{PRODUCT.format(2000)}\n```\n"
+    report = read(text.encode(), shipped(), name="x.md")
+    first = report.examples[0]
+    assert [p.workload for p in report.presets if p.claims] == owners
+    unmeasured = [claim.quoted for example in report.examples for claim in example.unmeasured]
+    assert unmeasured == ([] if owners else [sentence])
+    assert set(first.parts.values()) == ({"1 of the 8 ops", "4 of the 8 ops"} if parts else set())
+    for preset in first.presets:
+        assert ("The document times 8 ops together" in preset.summary) is parts
+
+
 def test_waiting_for_input_is_a_claim_on_training_only():
     sentence = "The GPU is starved by the slow pipeline."
     assert claims(sentence) == ()

@@ -76,6 +76,13 @@ def test_of_a_million_ops_a_thousand_are_measured_and_the_proof_says_so():
     assert list(table([whole]))[1].split()[2:4] == ["1.00", "1.00"], "a field decides, whatever the words say"
 
 
+def test_a_part_of_the_timed_ops_is_not_called_the_document_s_own_time():
+    net = "def net(v):\n    for _ in range(4):\n        v = tf.nn.relu(tf.matmul(v, v))\n    return v\n"
+    made = shown("TL105", net + FIRST.replace("tf.matmul(x, x)", "tf.function(net)(x)"), arm())
+    assert made.reduced == "1 of the 8 ops" and "measured with 1 of the 8 ops" in made.sentence
+    assert list(table([made]))[1].split()[2:4] == ["–", "–"]
+
+
 def test_of_two_benchmarks_on_adjacent_lines_each_has_its_own_finding():
     line = "t = time.perf_counter(); y = tf.matmul({0}, {0}); print(time.perf_counter() - t)\n"
     text = HEAD + "w = tf.random.normal((64, 64))\n" + line.format("x") + line.format("w")

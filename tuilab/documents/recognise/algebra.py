@@ -20,7 +20,7 @@ MINOR = words(
     "tf.zeros_like tf.ones_like tf.eye tf.where",
 )
 NEGLIGIBLE = ("tf.reduce_", "tf.Variable.", "tf.random.")
-"""Beginnings of names of ops that a timed region often contains beside the ops that it is about."""
+"""Prefixes of ops that are often in a timed region but take little of its time."""
 CHEAP = words(
     "tf.add tf.subtract tf.multiply tf.divide tf.truediv tf.maximum tf.minimum tf.negative tf.abs",
     "tf.square tf.add_n tf.nn.relu tf.squared_difference",
