@@ -161,7 +161,7 @@ def test_a_finding_in_a_helper_is_on_the_helpers_line():
         # timers that are defined in this file and used in others
         "def timed(f):\n    def g(*a):\n        START\n        r = f(*a)\n        STOP\n        return r\n    return g",
         "import contextlib\n@contextlib.contextmanager\ndef timed():\n    START\n    yield\n    STOP",
-        # a robust statistic over samples, the first of which is from a first call
+        # a robust statistic, so the first sample may come from a first call
         "s = []\nfor _ in range(50):\n    START\n    tf.matmul(x, y).numpy()\n    s.append(time.perf_counter() - t)\n"
         "print(np.median(s))",
         # Python code without TensorFlow is work too

@@ -88,7 +88,7 @@ _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrai
 def is_deferred(statements: Iterable[ast.stmt]) -> bool:
     """Return True for TensorFlow 1 code, whose calls build a graph for a session.
 
-    A session from `compat.v1` does not count, because eager code may create one.
+    A session from `compat.v1` does not count, because eager code may create such a session too.
     """
     for statement in statements:
         inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]

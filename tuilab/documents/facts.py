@@ -210,8 +210,8 @@ class Facts:
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
 
     def is_session_kept(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the document creates the run's session and passes it to no unknown call before the
-        given event.
+        """Return True if the document creates the session of a `sess.run`, and passes the session to no
+        unknown call before the given event.
         """
         session = work.arguments.get("session")
         return id(session) in self._built and self._opaque_touched.get(id(session), before) >= before
@@ -285,10 +285,11 @@ class Facts:
         return self._callers[bisect_right(self._callers, at) - 1]
 
     def ran_before(self, work: TraceEvent, before: int, anew: bool = False) -> bool:
-        """Return True if the same graph, training or op ran earlier on a device that may be the same.
+        """Return True if the same graph, training or op ran earlier, with the same dtype and on a device that
+        may be the same.
 
-        Without a device scope, an op may run on any device. Each dtype has its own kernel. anew: code that is
-        not shown creates the example's model or function again.
+        Without a device scope, an op may run on any device. anew: code that is not shown creates the
+        example's model or function again.
         """
         if work.kind == "opaque":
             return self._opaque_called.get(work.name, before) < before
@@ -422,7 +423,7 @@ class Facts:
         return any(use.name.startswith(_GRAPHS) for use in self._trace.uses)
 
     def is_made_in_loop_of(self, model: Value | None, other: Value) -> bool:
-        """Return True if a loop creates the model in each iteration, but not the other object."""
+        """Return True if a loop creates the model again in each iteration, but not the object `other`."""
         one, two = self._built.get(id(model)), self._built.get(id(other))
         if one is None or two is None:
             return False
@@ -544,7 +545,7 @@ def _shapes(event: TraceEvent) -> tuple[object, ...]:
 
 
 def is_training(trace: Trace, event: TraceEvent) -> bool:
-    """Return True if the event is a session's run of an optimizer's op, or of an unknown op."""
+    """Return True if the event is a `sess.run` that fetches an optimizer's op or an unknown op."""
     fetched = event.runs
     if not isinstance(fetched, Tensor):
         return event.name == "sess.run"

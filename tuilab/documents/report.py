@@ -33,8 +33,8 @@ class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     presets: tuple[Preset, ...] = ()
     parts: dict[str, str] = {}
-    """For each preset that measures only some of the ops that the document times together, by name: which
-    share, such as `1 of the 8 ops`.
+    """For each preset (by name) that measures only some of the ops in a timed region, the measured share,
+    such as `1 of the 8 ops`.
     """
     unmeasured: tuple[Claim, ...] = ()
     """Claims near the example about ops or shapes that none of its presets measures."""

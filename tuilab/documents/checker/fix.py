@@ -121,13 +121,13 @@ def _text(part: bytes) -> str:
 def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
     """Apply the edits to the file's text; return the new text and the number of edits.
 
-    The file's code may be indented further than the block's.
+    The positions of the edits refer to the block, whose code may be indented less than in the file.
     """
     lines = before.split("\n")
     count = 0
     for edit in sorted(set(edits), key=lambda e: (e.line, -e.start)):
         line = lines[edit.line - 1]
-        # The block was dedented: a margin of whitespace was removed.
+        # The block lacks the common indentation of its lines in the file, so try larger columns too.
         margin = len(line) - len(line.lstrip()) if edit.line <= len(shown) else 0
         for offset in range(margin + 1):
             at = edit.start + offset

@@ -108,7 +108,7 @@ def _read_generator(interpreter: Interpreter, args: Arguments) -> None:
 
 
 def _rows(value: Value) -> Value:
-    """Return the value with one row in place of each tensor."""
+    """Return the value with each tensor replaced by one of its rows."""
     match value:
         case Tensor():
             return Tensor(value.shape[1:] if value.shape else None, value.dtype, inside=True)

@@ -141,7 +141,7 @@ def _on_times(
             return Unknown(right.reason, line, tuple(times))
     interpreter.dates(left, right)
     if isinstance(op, ast.Mult | ast.Div | ast.FloorDiv) and isinstance(left, Clock):
-        # A reading that is converted to other units is still that reading.
+        # A clock reading that is converted to another unit still counts as a clock reading.
         interpreter.rescaled.add(left.event)
         return left
     divides = isinstance(op, ast.Div | ast.FloorDiv)

@@ -255,7 +255,7 @@ class Interpreter:
             self._limits -= 1
 
     def execute(self, statements: list[ast.stmt], scope: Scope) -> Flow:
-        """Interpret statements until one leaves the block. Raises Exhausted."""
+        """Interpret statements until a statement leaves the block. Raises Exhausted."""
         if self.depth >= DEEPEST and statements:
             self.note(statements[0].lineno, "nested too deeply to evaluate")
             return Flow.NEXT
@@ -334,8 +334,10 @@ class Interpreter:
         self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0, written))
 
     def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
-        """Record an argument or key that the callee does not accept, unless the code catches the resulting
-        error, because the mistake is then intended. more: further fields of the record, `at` and `replace`.
+        """Record an argument or key that the callee does not accept. Records nothing if the code catches the
+        resulting error, because such a mistake is intended.
+
+        more: the record's fields `at` and `replace`.
         """
         raised = "KeyError" if kind == "key" else "TypeError"
         meant = any(raised in handler.names for each in self.place.tries for handler in each.handlers)

@@ -83,7 +83,9 @@ def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value
 
 @handles("transformers.", *(f"{library}.models." for library in ("keras_cv", "keras_nlp", "keras_hub")))
 def further_model(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create or load a model. The names of Hugging Face's TensorFlow classes start with TF."""
+    """Create or load a model of another library. In Hugging Face's library, only classes whose name starts
+    with TF use TensorFlow.
+    """
     parts = name.split(".")
     makes = parts[-1] in ("from_pretrained", "from_preset", "from_config") or parts[-1][:1].isupper()
     ours = parts[0] != "transformers" or any(part.startswith("TF") for part in parts)
@@ -226,8 +228,8 @@ _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 
 def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None:
-    """Record arguments of a training call that only older versions of Keras accept. The model comes from
-    outside the document.
+    """Record an argument that only older versions of Keras accept, in a training call of a model from outside
+    the document.
     """
     gone = next((argument for argument in _OF_PROCESSES if args.has(argument)), "")
     if gone and name in TRAINS and is_keras_3(interpreter):

@@ -62,7 +62,7 @@ class Arguments:
     open: bool = False
 
     def get(self, *names: str, default: Value = NONE) -> Value:
-        """Return the first of these arguments, given by parameter name, that the call passes."""
+        """Return the argument for the first of these parameters for which the call passes one."""
         for name in names:
             if name in self.values:
                 return self.values[name]
@@ -193,7 +193,7 @@ def _check(
         remedy = f"Renamed to {now}." if known else f"It takes {takes}."
         remedy = _INSTEAD.get(unknown[0], remedy) if layer else remedy
         detail = f"{name} takes no argument {unknown[0]}"
-        # If the call passes the new name too, or several unknown names, only the user can decide.
+        # If the call also passes the new name, or several unknown names, the right replacement is unclear.
         new = (unknown[0], now) if known and len(unknown) == 1 and now not in given.values else ("", "")
         interpreter.misfit("argument", line, detail, remedy, at=unknown[0], replace=new)
     if len(args) > signature.positional and not signature.rest:

@@ -134,8 +134,8 @@ _MOST_AGAIN = 2
 
 
 def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
-    """Return the number of statements at the start of the body up to the last one that ends a timing from the
-    previous iteration; 0 if there is none.
+    """Return the number of the body's last statement that ends a timing from the previous iteration; 0 if no
+    statement does. Statements count from 1.
 
     Such a timing starts at a clock reading further down in the body.
     """

@@ -197,7 +197,7 @@ def _tensor(
         interpreter.event(_kind(tensor), "astype", line, {"x": tensor}, made)
         return made
     if tensor.library == "np" and name in ("cpu", "detach"):
-        # On a PyTorch tensor that is on the CPU, the method returns the tensor itself.
+        # For a PyTorch tensor on the CPU, cpu() and detach() copy nothing.
         return tensor
     if name in ("cpu", "gpu"):
         made = Tensor(tensor.shape, tensor.dtype)

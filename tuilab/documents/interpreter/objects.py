@@ -169,7 +169,7 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("saved")
 def saved_model_method(interpreter: Interpreter, asked: Asked) -> Value:
-    """Return the result of a method of a SavedModel, or of its function or signature with that name."""
+    """Return the result of calling a method of a loaded model, or a function or signature of a SavedModel."""
     if asked.name in TRAINS and asked.owner.data == "tf.saved_model.load":
         interpreter.misfit(
             "state",

@@ -70,8 +70,8 @@ def always(dtype: str) -> DtypeOf:
 
 
 def requested_dtype(default: str | None) -> DtypeOf:
-    """Return a function that returns the dtype that a call requests, or the default. None if the requested
-    dtype is unknown.
+    """Return a function that maps a call's arguments to the requested dtype (None if unknown), or to
+    `default` if the call requests none.
     """
     return lambda args: dtype_of(args.get("dtype")) if args.has("dtype") else default
 
@@ -103,7 +103,7 @@ def given_shape(args: Arguments) -> Shape | None:
 
 
 def given_size(args: Arguments) -> Shape | None:
-    """Return the shape in NumPy's `size` argument; a scalar's shape without one."""
+    """Return the shape in NumPy's `size` argument; a scalar's shape if the call has no `size`."""
     size = args.get("size")
     return () if size == NONE else shape_of(size)
 

@@ -156,8 +156,8 @@ _VERSIONS = re.compile(
 
 
 def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True if a condition may compare versions. Names in its branches may then exist in only one
-    version.
+    """Return True if a condition may compare versions. Names in the branches of such a condition may exist in
+    only one version.
     """
     return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
 

@@ -16,7 +16,7 @@ Kind = Literal[
     "train",  # fit, evaluate, predict
     "iterate",  # an iteration over a dataset starts
     "sync",  # the host waits for a value
-    "may-wait",  # the host reads an unknown value; if it is a tensor, it waits
+    "may-wait",  # the host reads an unknown value, and waits if the value is a tensor
     "clock",  # the code reads a clock
     "bind",  # a name is bound to an existing tensor
     "effect",  # Python code has an effect that a graph would not repeat

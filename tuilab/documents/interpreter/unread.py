@@ -25,7 +25,7 @@ _SETS_UP = re.compile(
     r"|display|compile|freeze|quanti[sz]e|prune|export|register|build|make|create|init|configure|add|append|read"
     r"|write|parse|format|record|report|update|preprocess|prepare|normali[sz]e|decode|seed)(?:_|$|(?=[A-Z]))"
 )
-# Words in the names of calls that run a model and wait for it. A model may be among their arguments.
+# Words in the names of functions that run a model and wait for its result. The model may be an argument.
 _RUNS = re.compile(
     r"warm|train|fit|predict|infer|evaluat|bench|run|step|forward|generate|test|detect|classif|recogni[sz]"
     r"|segment|transcri|embed|decision_function",

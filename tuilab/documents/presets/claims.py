@@ -83,8 +83,8 @@ def _best(sentence: str, found: Sequence[Found]) -> int:
 def fit(sentence: str, found: Found) -> int:
     """Return how well a sentence fits a workload: 2 if it names the op, and 1 more if it names a size.
 
-    For a workload that measures only some of the timed ops, -1 unless the sentence names both, because other
-    sentences may be about all of these ops.
+    If the workload measures only some of the timed ops, return -1 for a sentence that lacks the op or the
+    size, because it may be about all timed ops.
     """
     named = any(_NAMED[name].search(sentence) for name in _names(found))
     sized = bool(numbers(sentence) & _sizes(found))

@@ -10,8 +10,8 @@ ABOUT = 0.8
 """Share of an approximate factor that is enough to confirm a claim: eight times confirms "about ten times".
 """
 _ALIKE = 1.1
-"""Two stated times agree with a stated factor if their quotient differs from it by at most this ratio, apart
-from rounding.
+"""Two stated times agree with a stated factor if the quotient of the times is within this ratio of the
+factor, apart from rounding.
 """
 
 _FLAGS = re.IGNORECASE
@@ -59,7 +59,7 @@ _PARTS = re.compile(
     _FLAGS,
 )
 _TOLERANCE = re.compile(rf"(?:±|\+/-)\s*\d[\d.,]*\s*(?:(?:{_UNIT})\b|%)?", _FLAGS)
-# Words that bind a time to the side behind it: `40 ms on the CPU`.
+# Words between a time and the side to which the time belongs: `40 ms on the CPU`.
 _BINDS = re.compile(
     r"\s*(?:\(|(?:on|with|for|in|under|using|by|via)\b)\s*(?:(?:the|an?|my|our)\s+)?(?=\w)", _FLAGS
 )
@@ -160,7 +160,7 @@ def _said(text: str, sides: Sequence[str]) -> tuple[str, str] | None:
     for pair in _PAIRS:
         wins = [order for order in (pair, pair[::-1]) if _WINS[order].search(text)]
         if wins and (not sides or set(sides) == set(pair)):
-            return wins[0] if len(wins) == 1 else None  # a sentence that matches both is ambiguous
+            return wins[0] if len(wins) == 1 else None  # ambiguous if both sides win
     if not sides:
         return ("XLA", "graph") if _XLA_WINS.search(text) else None
     for found in _COMPARED.finditer(text):
@@ -205,9 +205,7 @@ def _timed(text: str) -> tuple[dict[str, _Time], bool]:
 
 
 def _bound(text: str, parts: Sequence[re.Match[str]]) -> str:
-    """Return the side that a phrase such as `on the CPU` after a time names; "" if there is no such
-    phrase.
-    """
+    """Return the side in a phrase that follows a time, such as `on the CPU`; "" if no such phrase follows."""
     words = _BINDS.match(text, parts[0].end())
     follows = words is not None and len(parts) > 1 and parts[1].start() == words.end()
     return str(parts[1].lastgroup) if follows and parts[1].lastgroup in _SIDES else ""

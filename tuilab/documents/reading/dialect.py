@@ -79,8 +79,8 @@ def plain(code: str) -> Plain:
 
 
 def _statement(name: str, rest: str) -> str:
-    """Turn `%timeit -n 10 f(x)` into `with _ipython_timeit_: f(x)`. A `with` can hold any statement on
-    its line.
+    """Turn `%timeit -n 10 f(x)` into `with _ipython_timeit_: f(x)`, because the body of a `with` may be any
+    simple statement.
     """
     word = _STATEMENTS.get(name, "")
     options = _OPTIONS.match(rest)
@@ -90,7 +90,7 @@ def _statement(name: str, rest: str) -> str:
     if word == TIMEIT and _is_once(rest):
         word = TIMEIT_ONCE
     if body.endswith(":"):
-        # Only the code on the magic's own line belongs to it.
+        # A magic times only the code on its own line, not the block below it.
         return body
     return f"with {word}: {'pass' if not body or body.startswith('#') else body}"
 

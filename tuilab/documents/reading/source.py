@@ -66,8 +66,8 @@ def _unreadable(text: str, expected: str) -> Document:
 
 
 def _first_lines(text: str) -> tuple[str, bool]:
-    """Return at most MOST_LINES lines of the text, and True if this is all of the text. Even empty lines
-    take time to read.
+    """Return at most MOST_LINES lines of the text, because even empty lines take time to process. Also return
+    True if this is the whole text.
     """
     if text.count("\n") < MOST_LINES:
         return text, True
@@ -124,7 +124,7 @@ def read_script(text: str, interactive: bool = False) -> Document:
     """Read a Python file as one example. interactive: it is a file for IPython."""
     lines = text.split("\n")
     doc = _DOCSTRING.match(text)
-    # Editors treat these parts as cells, in which magics work.
+    # Editors treat the code below a `# %%` line as a notebook cell, in which magics work.
     notebook = interactive or bool(_CELL.search(text))
     block = Block(number=1, heading="", line=1, code=text, notebook=notebook, script=True)
     return Document(

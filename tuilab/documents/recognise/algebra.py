@@ -12,7 +12,6 @@ from tuilab.documents.interpreter.values import Shape, Tensor, Value, elements
 from tuilab.documents.recognise.found import Found, Gap, Result, loops_outside, placed, reason
 from tuilab.documents.words import words
 
-# Elementwise arithmetic that the workload offers, and more expensive functions that it does not.
 # Ops that only prepare data for other ops, or that occur in any workload.
 MINOR = words(
     "tf.strided_slice tf.reshape tf.cast tf.identity tf.expand_dims tf.squeeze tf.transpose tf.concat",
@@ -21,6 +20,7 @@ MINOR = words(
 )
 NEGLIGIBLE = ("tf.reduce_", "tf.Variable.", "tf.random.")
 """Prefixes of ops that are often in a timed region but take little of its time."""
+# Cheap elementwise ops, which the `elementwise` workload represents.
 CHEAP = words(
     "tf.add tf.subtract tf.multiply tf.divide tf.truediv tf.maximum tf.minimum tf.negative tf.abs",
     "tf.square tf.add_n tf.nn.relu tf.squared_difference",
@@ -215,8 +215,8 @@ def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) 
 
 
 def timed_ops(example: Example, found: Found) -> int:
-    """Return the number of ops that the document times together with the workload's, these included. The
-    largest number counts if several timed regions run the workload.
+    """Return the number of ops in the timed region that runs the workload, including the workload's own ops.
+    If several regions run the workload, return the largest number.
     """
     calls = _calls(example)
     return max((_ops_in(example, calls, region, found.lines) for region in example.regions), default=0)

@@ -289,8 +289,8 @@ def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> It
 
 
 def _filters(example: Example, model: Value | None, line: int) -> tuple[int | None, list[Gap]]:
-    """Return the number of filters in the model's first convolution, and a gap if the model differs from
-    the workload's model, which has no other parameter.
+    """Return the number of filters in the model's first convolution, which is the only parameter of the
+    workload's model. Also return a gap if the two models differ in another way.
     """
     layers = [v for v in model.layers if isinstance(v, Layer)] if isinstance(model, Model) else []
     if isinstance(model, Instance):

@@ -97,7 +97,10 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
 
 
 def _may_work(example: Example, timing: Timing) -> bool:
-    """Return True if a timing contains work, may contain work, or only reads an earlier result (TL102)."""
+    """Return True if a timing contains work, may contain work, or only reads an earlier result.
+
+    TL102 reports timings that only read an earlier result.
+    """
     region, events = timing.region, timing.events
     loads_model = any(e.kind == "config" and e.name.endswith(_INTERPRETERS) for e in events)
     if loads_model or works(events) or _is_opaque(events) or timing.extent == "lap":
@@ -397,8 +400,8 @@ _OF_TENSORFLOW = re.compile(r"\b(?:tensorflow|keras|tf|tflite|torch|jax|cupy)\b"
 
 
 def _is_call(event: TraceEvent, outside: int) -> bool:
-    """Return True if a model or graph is called only a few times. This takes milliseconds, so the clock's
-    resolution matters.
+    """Return True if a model or graph is called only a few times. A few calls take milliseconds, so the
+    clock's resolution matters.
     """
     count = event.place.repeats_inside(outside)
     called = event.kind == "graph" or event.name in CALLS or (event.kind == "opaque" and computes(event.name))
@@ -653,7 +656,7 @@ _ONE_ANSWER = re.compile(r"\b(?:infer(?:ence|red|ring)?|latency)\b", re.IGNORECA
 
 
 def _is_video(example: Example, region: Region) -> bool:
-    """Return True if the code displays a stream of images. Displaying is then part of the timed work."""
+    """Return True if the code displays a video, so that displaying is part of the timed work."""
     code = example.near(region, _AROUND, _AROUND) if example.block.script else example.block.code
     return bool(_VIDEO.search(_COMMENT.sub("", code)))
 
