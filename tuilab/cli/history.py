@@ -157,7 +157,7 @@ def programs_(limit: int, as_json: bool) -> None:
 def compare_(a: str, b: str, as_json: bool) -> None:
     """Compare run A with run B, arm by arm.
 
-    Sweeps are compared at each size that both measured.
+    Sweeps are compared at each size that both runs measured.
 
     Given two ids from `tuilab history programs`, compares the steps of these watched programs.
     """

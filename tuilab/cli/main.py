@@ -102,8 +102,9 @@ class Lazy(click.Group):
 
 
 def with_command(words: str) -> str:
-    """Return the commands that accept this file or model, for a user who typed no command; "" if it is
-    neither.
+    """Return advice for a user who typed a file or model without a command: the commands that accept it.
+
+    Returns "" if `words` name no file or model.
     """
     from tuilab.lab.naming import resolve
     from tuilab.model.files import expanded

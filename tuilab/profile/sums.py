@@ -153,8 +153,9 @@ def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
     """Return the periods of a call in which its device waits for the host.
 
     Such a period is a gap between kernels. It contains a copy over the link, or ops that compute on the host
-    for at least half of the gap. A gap of the second kind may also be before the first or after the last
-    kernel. Other gaps are launch time for the next kernel, or copies in and out.
+    for at least half of the gap. Time before the first kernel or after the last kernel counts too, if ops
+    compute on the host for at least half of it. Other gaps are launch time for the next kernel, or copies in
+    and out.
     """
     computing = [s for s in segments if s.meaning.phase == "compute" and s.meaning.key is not None]
     kernels = _join_periods(
