@@ -159,8 +159,9 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
 
 
 def at_rest() -> bool:
-    """Wait until all processes of a command have ended; return False if one still runs. This process
-    inherits orphans.
+    """Wait until all processes of a command have ended; return False if one still runs.
+
+    Orphans count too, because this process is their subreaper.
     """
     until = time.monotonic() + REST_S
     with contextlib.suppress(ChildProcessError):

@@ -5,10 +5,10 @@
 Each scenario is built by tuilab and also written by hand with TensorFlow only, as a user would write it. A
 round has two short blocks of each, in the order lab, hand, hand, lab or the reverse, at random, so that a
 change of the machine's speed affects both equally. The figure is the median of the rounds' ratios. Rounds
-continue until its interval is within 3%, or for 40 s. tuilab's stopwatch times its block, the script's own
-loop times the other. The budget is met if the ratio is within 10% of 1, and missed if its whole interval is
-outside; if the noise is too large to decide, there is no result. The first sixteen scenarios are the
-articles' examples, as their authors meant to run them.
+continue until its interval is within 3%, or for 40 s. tuilab's stopwatch times tuilab's blocks; the script's
+own loop times the script's blocks. The budget is met if the ratio is within 10% of 1, and missed if its whole
+interval is outside; if the noise is too large to decide, there is no result. The first sixteen scenarios are
+the articles' examples, as their authors meant to run them.
 """
 
 import gc

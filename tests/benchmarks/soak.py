@@ -44,7 +44,7 @@ another run starts.
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("r",) * 6 + ("i\x1b[C", "r", "s", "c", "r", "i\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
-"""Keys to type in turn, each before waiting for a run. If the keys start no run, `r` follows."""
+"""Keys to type in turn. After each item, the benchmark waits for a run; if none starts, it presses `r`."""
 MEASURING = ("r", "s", "i\x1b[C", "i\x1b[D")
 PAGES = ("a", "?", "e", "g", "o")
 HOW = (

@@ -3,12 +3,13 @@
   python -m tests.benchmarks.time_to_answer [--write]
 
 Each tool measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the
-CPU. Two comparisons are fair: one process with one (`quick` and a warm worker with torch.utils.benchmark,
-which stops at 2%), and several processes with several (`standard`, which forks them if possible, with pyperf
-and its default of twenty fresh ones). tuilab has already measured the machine's roofs (hardware limits),
-which its first run would do. *To the same ±* is the speedup if pyperf ran until it reached the listed
-half-width, which shrinks with the square root of the number of processes (at least six). pyperf and torch are
-included if installed. `--write` writes the table to `time_to_answer.md`.
+CPU. Only tools that measure in equally many processes can be compared. In one process: `quick` and a warm
+worker with torch.utils.benchmark, which stops at 2%. In several processes: `standard`, which forks its
+processes if possible, with pyperf, which starts twenty fresh processes by default. tuilab has already
+measured the machine's roofs (hardware limits), as its first run would do. *To the same ±* is the speedup if
+pyperf ran until it reached the listed half-width, which shrinks with the square root of the number of
+processes (at least six). pyperf and torch are included if installed. `--write` writes the table to
+`time_to_answer.md`.
 """
 
 import importlib.util

@@ -2,10 +2,11 @@
 
 python -m tests.benchmarks.watching [pairs] [--only NAME]... [--write]
 
-A Keras `fit` and three custom loops, each in a fresh process, alone and under `tuilab watch --plain`,
-alternating in random order. Each reports by its own clock the total time of its steps, the end of the first
-one (from the process's start), and its peak memory. The ratios are those of pairs, with the 95% interval of
-their median; memory is the difference, with its median and maximum.
+The programs are a Keras `fit` and three custom loops. Each runs in a fresh process, alone and under
+`tuilab watch --plain`, in random order. Each program reports the total time of its steps and the time from
+its start to the end of the first step, by its own clock, and its peak memory. The time ratios are medians
+over the pairs of runs, with 95% intervals. The memory figures are the median and the maximum of the
+differences.
 """
 
 import argparse
