@@ -134,9 +134,9 @@ def combined(whole: Location | None, parts: Sequence[Location | None]) -> Locati
     """Return a mean with an error that includes the differences between processes.
 
     With six or more processes, each process is one observation. With three to five, the result is the mean of
-    all samples or the mean of the processes, whichever has the wider interval. With two that differ, the
-    interval spans both of their means. parts: the mean within each process; processes with few samples do not
-    count.
+    all samples or the mean of the processes, whichever has the wider interval. With two processes that
+    differ, the interval spans both means. parts: the mean within each process; processes with few samples do
+    not count.
     """
     middles = [part for part in parts if part is not None and part.n >= MIN_SAMPLES]
     if whole is None or len(middles) < 2:
@@ -147,7 +147,8 @@ def combined(whole: Location | None, parts: Sequence[Location | None]) -> Locati
         return max((whole, _between(middles)), key=lambda found: found.half_width() or 0.0)
     if not unlike(middles):
         return whole
-    # With at most two processes, the standard deviation is half their distance, so the interval spans both.
+    # With at most two processes, the standard deviation is half the distance between their means, so the
+    # interval spans both means.
     error = max(whole.error or 0.0, statistics.pstdev([m.mean for m in middles]))
     return replace(whole, error=error)
 

@@ -117,7 +117,7 @@ def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> R
 
 def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | None:
     """Return the ratio of two arms' times whose rounds cannot be paired, as on two hosts, from the means of
-    their logs; None without samples of both.
+    their logs; None if either arm has no samples.
 
     The difference of the two means, with Welch's interval (squared errors added, Welch–Satterthwaite degrees
     of freedom). It is wider than a paired one, because no shared noise cancels.

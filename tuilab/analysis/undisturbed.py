@@ -28,7 +28,7 @@ activity. Processes differ by a few percent.
 LEAST = 20
 """Minimum number of undisturbed samples. With fewer, the interval of the median is too wide to compare."""
 SOME = 0.9
-"""The undisturbed samples are compared with all samples if they make up at most this share."""
+"""Undisturbed samples are compared with all samples only if they are at most this share of all samples."""
 
 
 def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | None:

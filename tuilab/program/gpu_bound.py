@@ -82,7 +82,7 @@ def on_a_gpu(case: Case, card: str = "") -> OnGpu | None:
 
 
 def _bounded(case: Case, number: int, calls: Calls, sheet: DataSheet) -> Bounded:
-    """Return the bound for one function's calls, without those that traced."""
+    """Return the bound for one function's calls, except calls that traced."""
     of, here = case.of, calls.spent
     host = 0.0
     if number == of.step and of.seen:

@@ -83,9 +83,7 @@ def calls_of_models(case: Case) -> list[Site]:
 
 
 def line_s(sites: Sequence[Site], site: Site) -> float:
-    """Return the seconds of a call site's whole line. If one call processed all rows, the whole line would
-    run only once.
-    """
+    """Return the seconds of a call site's whole line: the most that a single call for all rows could save."""
     rest = (each.overhead_s for each in sites if each.at == site.at and each.call not in METHODS)
     return sum(rest) + (site.overhead_s if site.call in METHODS else 0.0)
 

@@ -165,7 +165,7 @@ def _of_loop(found: Activity) -> tuple[int, list[Interval]]:
 
 
 def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple[str, ...]) -> Seen:
-    """Split the steps' time into parts, ops, iterators and devices. main: the stepping thread."""
+    """Split the steps' time by part, op, iterator and device. main: the stepping thread."""
     spent: dict[Key, list[Interval]] = defaultdict(list)
     own: dict[str, list[Interval]] = defaultdict(list)
     copying: list[Interval] = []
