@@ -178,7 +178,7 @@ def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> t
 
 
 def environments(words: Sequence[str]) -> tuple[Environment, ...]:
-    """Parse environments in the user's form `NAME=PATH[,VARIABLE=VALUE…]`; the path `.` means the lab's own.
+    """Parse environments given as `NAME=PATH[,VARIABLE=VALUE…]`; the path `.` means the lab's own.
 
     Raises InputError.
     """

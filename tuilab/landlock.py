@@ -32,7 +32,7 @@ def version() -> int:
 
 
 def restrict(rules: Iterable[tuple[str, int]]) -> None:
-    """Allow only the given accesses.
+    """Restrict access to the given paths and permissions.
 
     A rule is a path and the permission for everything below the path: `SEES`, `KEEPS` or `USES`. Forbids TCP
     connections, and signals to outside processes. Skips missing paths. Raises OSError if the kernel refuses.

@@ -73,8 +73,8 @@ class Connection(sqlite3.Connection):
         """Close the connection; later calls do nothing.
 
         When the last connection of any program closes, SQLite removes the log by its name. If another history
-        has that name by now, closing would remove its log, so the connection stays open until the process
-        ends.
+        has that name by now, closing would remove that history's log, so the connection stays open until the
+        process ends.
         """
         if self.is_gone:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))

@@ -15,11 +15,9 @@ PLACES = {
     "run": ("run",),
     "tag": ("tags",),
 }
-"""The fields to search for a word with a prefix, by prefix: `machine:gpu-07` searches only the host."""
+"""The fields to search, by the prefix of a word: `machine:gpu-07` searches only the host."""
 STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
-"""The column to search for a word with a prefix, by prefix: `status:failed` searches the run's status, not
-its text.
-"""
+"""The column to search, by the prefix of a word: `status:failed` searches the run's status, not its text."""
 SHORTEST = 3
 """Minimum number of characters of a word for the substring index. For a shorter word, every run is
 scanned.
