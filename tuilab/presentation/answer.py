@@ -37,13 +37,15 @@ class Said:
     undecided: str = ""
     """Why there is no verdict yet."""
     gpu: str = ""
-    """A few words on the best case on a GPU, or on why no GPU is used; shown if the answer has no space for
-    them.
+    """The best case on a GPU, or why no GPU is used, in a few words; shown if the answer is cut off before
+    its sentence on the GPU.
     """
     aside: str = ""
-    """The answer's clause on the quotient of the medians, if it is outside the ratio's interval."""
+    """The answer's clause that explains why the quotient of two medians differs from their ratio; "" if the
+    quotient is within the ratio's interval.
+    """
     hint: str = ""
-    """A short form of the clause, such as `medians: 8.3×`, shown if the clause does not fit."""
+    """A short form of `aside`, such as `medians: 8.3×`, shown if `aside` does not fit."""
 
 
 def opening(text: str, most: int = 0) -> str:
@@ -114,15 +116,13 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
         return Said(text, detail, undecided=undecided, gpu=gpu, aside=aside, hint=hint)
     words = verdict_words(claim.verdict, claim.emulated)
     alike = sum(each.verdict == claim.verdict for each in result.claims)
-    if alike < len(result.claims):  # the demo may show that another claim is confirmed
+    if alike < len(result.claims):  # other claims of the preset have other verdicts
         words += f" ({alike} of {len(result.claims)} claims)"
     return Said(text, detail, claim.verdict, words, gpu=gpu, aside=aside, hint=hint)
 
 
 def _aside(state: RunState, text: str) -> tuple[str, str]:
-    """Return the answer's clause on the quotient of two medians, and its short form; both are "" without
-    such a clause.
-    """
+    """Return the fields `aside` and `hint` of `Said` for an answer."""
     point = summary_point(state)
     for a, b in itertools.combinations(measured(state, point), 2):
         found = compare(a, b, point)

@@ -67,7 +67,7 @@ class Outcome:
 
     @property
     def decided(self) -> bool:
-        """True if the evidence proves one of the guesses right and the other wrong."""
+        """True if the evidence shows that the claim holds, or that it does not hold."""
         return self.verdict.verdict in ("confirmed", "refuted", "impossible")
 
     @property
@@ -76,9 +76,7 @@ class Outcome:
 
     @property
     def scored(self) -> bool:
-        """True if the user guessed, and the evidence decides between the guesses or supports the user's
-        guess.
-        """
+        """True if the user guessed, and the claim was decided or the guess "cannot be decided" is right."""
         return bool(self.guess) and (self.decided or self.right)
 
 
@@ -186,8 +184,7 @@ def tour(
     machine: Machine | None = None,
     known: Mapping[str, VerdictWord] | None = None,
 ) -> list[Preset]:
-    """Choose up to MOST presets with a claim that this machine can decide, from different documents in
-    turn.
+    """Choose up to MOST presets with a claim that this machine can decide, one from each document in turn.
 
     Claims about times come first. If this machine can decide no claim, choose a preset from each document.
     known: verdicts of earlier runs on this machine. An unknown machine counts as one without a GPU.

@@ -23,7 +23,7 @@ class Reading:
     """The largest possible value; None if unknown."""
     more: tuple[str, ...] = ()
     each: tuple[float, ...] = ()
-    """If the value is a mean: the shares (0 to 1) of the parts."""
+    """If the value is a mean: the averaged shares (0 to 1), one for each part of the device."""
     warn: bool = False
     """True if the value shows that the device is slowed down."""
 
@@ -36,7 +36,7 @@ class DeviceReadings:
     title: str
     """A description, such as `96 logical CPUs` or the GPU's name; "" if unknown."""
     figures: tuple[Reading, ...]
-    """The readings. A missing one has a note that it is not reported."""
+    """The readings. If the device does not report a figure, the reading's text is a note."""
     processes: tuple[str, ...] = ()
     """A header, then a line for each process that uses the device's memory, largest first."""
 

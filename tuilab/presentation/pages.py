@@ -162,7 +162,7 @@ def not_judged(lab_state: LabState, evidence: str) -> list[str]:
 def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) -> Iterator[PageLine]:
     """Yield the lines of a claim: its verdict, evidence and advice.
 
-    unjudged: the lab's state if the verdict does not count yet. The lines then give the reason.
+    unjudged: the lab's state if the verdict does not count yet; the lines explain why it does not.
     """
     if verdict is None:
         yield (("Not measured yet; {run} measures it.", "aside"),)
@@ -177,7 +177,7 @@ def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) ->
 
 
 def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
-    """Return the other claims in the same document, with known verdicts, and the other mistakes."""
+    """Return the claims and mistakes of the document's other presets, with known verdicts."""
     number = preset.source.document if preset.source else ""
     out: list[PageLine] = []
     for other in lab_state.presets.all:
@@ -197,7 +197,7 @@ def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
 def observed(state: RunState) -> list[str]:
     """Return the observations other than times, each with the arms that it is about.
 
-    For example `CPU eager, CPU graph: traced 3 times.` An observation about all arms names none.
+    For example `CPU eager, CPU graph: traced 3 times.` An observation about all arms names no arm.
     """
     about: dict[str, list[str]] = {fact.text: [] for fact in state.facts if fact.text}
     measured = [arm for arm in state.arms.values() if arm.status == "ok"]

@@ -12,19 +12,17 @@ from tuilab.lab.lab import Lab
 from tuilab.model.events import Event
 
 STEPS = ((4.0, 0.25), (12.0, 0.5), (30.0, 1.0), (float("inf"), 2.0))
-"""Pairs of a time since the run's first round and the minimum interval between paints until then, in
-seconds.
+"""Pairs (until, interval), in seconds: until this time since the run's first round, paints are at least this
+interval apart.
 """
 MOST_SHARE = 0.2
-"""Maximum share of a run's time spent on drawing. It limits the summaries of very long runs, which take a
-while.
-"""
+"""Maximum share of a run's time spent on drawing. It matters for very long runs, whose summaries are slow."""
 BYTES_S = 14_000.0
-"""Average number of bytes per second that the paints of a run may send to the terminal."""
+"""Maximum bytes per second, on average, that the paints of a run send to the terminal."""
 LONGEST_S = 4.0
 """Maximum seconds between two paints, regardless of the bytes sent."""
 LATE_S = 0.5
-"""Extra seconds that a delayed report waits for the next one, so that one paint draws both."""
+"""Extra seconds for which a postponed report waits, so that one paint can also draw the next report."""
 LEAST_S = 0.1
 """Minimum seconds between two paints that nobody waits for."""
 TICK_S = 1.0
@@ -156,8 +154,8 @@ class Painter:
             self._late = None
         state, begun = self._lab.state, asyncio.get_running_loop().time()
         if state.summing:
-            # Drawing while a summary is computed would take both twice as long. The paint after the
-            # summary includes the change.
+            # Drawing while a summary is computed would make both take twice as long. The paint after the
+            # summary also draws this change.
             if self._dirty & WAITED_FOR:
                 self._draw(begun)
         elif self._dirty & SUMMED and state.long:

@@ -132,7 +132,7 @@ def program_share(finding: Bottleneck) -> str:
 def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
     """Return the step's maximum speedup, such as `8.43×`; `–` if unknown.
 
-    For a finding that is part of another: `the same`, or `1.25× of it`.
+    If another finding includes this finding's time, the text is `the same` or `1.25× of it`.
     """
     most = step_gain(finding)
     if most is None:

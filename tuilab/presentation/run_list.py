@@ -140,8 +140,8 @@ def status(entry: Entry) -> str:
 
 
 def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
-    """Return the sizes of a sweep and the changed parameters; all parameters if `usual`, the defaults, is
-    None.
+    """Return the sizes of a sweep, and the parameters that differ from the defaults in `usual`. If `usual` is
+    None, return all parameters.
 
     Omits the swept parameters, because a sweep ignores the values of their sliders.
     """

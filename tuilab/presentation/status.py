@@ -127,7 +127,7 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
     text = sizes + (progress_text(progress, state) if progress else "preparing")
     if not held_s:
         return text
-    # The seconds of this stage cover all its blocks, so show those of the current block, too.
+    # The seconds of this stage cover all its blocks, so also show the seconds of the current block.
     block = "block " if progress and progress.unit == "s" and progress.total else ""
     return f"{text} · {block}{held_s:.0f} s"
 
@@ -239,8 +239,8 @@ def _spent_s(cell: ArmSamples, since: int = 0) -> float:
 
 
 MOST_POWER = 3.0
-"""Maximum exponent with which the time of a call may grow with a size: that of a matrix product with its
-side.
+"""Maximum exponent for the growth of a call's time with a size. The time of a matrix product, for example,
+grows with the third power of the matrices' side.
 """
 FEWEST_CALLS = 5
 """Number of calls that every arm makes, even if they exceed the budget: the first two, one to observe the
@@ -251,11 +251,13 @@ placement, one in a round, and one for the phases.
 def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[float]:
     """Estimate the seconds that an arm's calls will take at each remaining size.
 
-    A size that must be measured again takes as long as before. At other sizes, the time of a call grows as
-    a power of the size, as between the two largest known sizes, but no faster than its counted work, and
-    never below the minimum time for that work. If the work is unknown and a call fills a block, the time
-    grows at least linearly. As long as a call is shorter than the last block, the total does not change;
-    above that, it grows with the call, until the budget allows only FEWEST_CALLS.
+    A size that must be measured again takes as long as before. At other sizes, the time of one call grows as
+    a power of the size. The exponent comes from the two largest known sizes, and is at most the exponent of
+    the counted work. The time of a call is never below the minimum time for this work. If the work is unknown
+    and a single call fills a block, the time grows at least linearly.
+
+    The seconds of all calls stay the same as long as one call is shorter than the last block. Longer calls
+    increase them in proportion, until the budget allows only FEWEST_CALLS.
     """
     most, least = _estimate_growth(state, arm, left)
     known = _known_of(state, arm, left)

@@ -1,7 +1,7 @@
 """The titles of presets for the first screen, which appears before the presets are read.
 
 A first start uses the index of the bundled presets, which `docs/make.py` builds. Later starts use the
-titles that the last start saved. Both count only if no preset file has changed. After the first paint,
+titles that the last start saved. If a preset file has changed, neither is used. After the first paint,
 every start reads and checks the presets themselves.
 """
 
