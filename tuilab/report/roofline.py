@@ -1,6 +1,4 @@
-"""Draws the roofline chart of a run: the roofs of the machine as lines, the arms as paths over sizes
-below.
-"""
+"""Draws the roofline chart of a run: the roofs as lines, and each arm as a point or as a path over sizes."""
 
 from collections.abc import Callable, Sequence
 

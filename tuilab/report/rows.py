@@ -55,9 +55,9 @@ def arm_row(arm: ArmResult) -> list[str]:
 
 
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
-    """Return the arms with figures, then one arm for each reason why others have none.
+    """Return the arms with figures. Arms without figures for the same reason are joined into one, at the end.
 
-    going: True during a run. Then only arms that cannot run are joined.
+    going: True during a run, when only arms that cannot run are joined.
     """
     absent: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in arms:
@@ -92,7 +92,7 @@ def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
 
 
 def arm_rows(result: RunResult) -> list[list[str]]:
-    """Return the arms with figures, then a row for each reason why others have none."""
+    """Return a row for each arm with figures, then a row for each reason why arms have no figures."""
     return [arm_row(arm) for arm in folded(result.arms)]
 
 
@@ -259,7 +259,7 @@ def layers_in(result: RunResult) -> tuple[Layer, ...]:
 
 
 def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple[Layer, ...]]:
-    """Return the label and the layers of an arm, or of the arm whose layers are in the result.
+    """Return the label and the layers of `arm`, or of the result's `layers_of` if `arm` has no layers.
 
     The time outside layers comes last.
     """
@@ -330,7 +330,7 @@ def advice(result: RunResult) -> list[str]:
     labels = {arm.id: arm.label for arm in result.arms}
     groups: dict[tuple[str, ...], list[Diagnosis]] = {}
     for finding in result.diagnosis:
-        # A finding without a share has figures in its sentence, so similar arms cannot share a sentence.
+        # A finding without a share has figures in its sentence, so other arms need their own sentence.
         alike = finding.share and finding.arm in labels
         groups.setdefault((finding.code, finding.remedy, "" if alike else finding.message), []).append(
             finding

@@ -30,8 +30,8 @@ SCHEMAS: dict[str, Any] = {
     "event": Event,
     "request": Request,
 }
-"""For each schema's name, the type of the object: of a command's `--json`, a preset file, a line of a
-recording, or a line sent to a worker.
+"""The type that each schema describes, by the schema's name: the object that a command prints with `--json`,
+a preset file, a line of a recording, or a line sent to a worker.
 """
 
 
