@@ -54,8 +54,8 @@ def test_unknown_figures_are_left_out() -> None:
 
 
 TORCH = "github.com/zzc0721/torch-performance-test-data"
-"""The source of rates of square matrix products with PyTorch 2.7 to 2.9, which owners of the GPUs
-contributed. Each rate is the best of five sizes.
+"""The source of the measured rates of square matrix products with PyTorch 2.7 to 2.9. The owners of the GPUs
+contributed these rates; each is the best of five sizes.
 """
 PUBLISHED = [
     ("h100", f"{TORCH}/issues/79", {"float32": 51.88, "tf32": 402.15, "float16": 760.04, "bfloat16": 797.51}),

@@ -163,7 +163,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("paper", "line"), sorted(set(commands())))
 def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
-    """Checks the subcommand and every option, but not the arguments, which often are the user's own."""
+    """Checks the subcommand and every option, but not the arguments, which may name the user's own files."""
     from tuilab.cli.main import cli
 
     words = shlex.split(line)[1:]
@@ -181,9 +181,7 @@ def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.name)
 def test_every_path_in_the_papers_exists(paper: Path) -> None:
-    """Checks the paths in back quotes, except those with a word in capitals, which stand for the user's
-    own.
-    """
+    """Checks the paths in back quotes, except placeholders, which contain a word in capitals."""
     if paper.name == "CHANGELOG.md":
         return  # the changelog may also name paths that no longer exist
     for text in re.findall(

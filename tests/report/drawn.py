@@ -182,7 +182,7 @@ def _again(state: RunState, process: int) -> e.RunStarted:
 
 
 def _known(draw: random.Random, state: RunState, arm: Arm, point: e.Point) -> None:
-    """Add what a worker knows about a call: its phases, the placement of its ops, and its work."""
+    """Add what a worker reports about a call: its phases, the placement of its ops, and its work."""
     cell = state.arms[arm.id].cells.get(point.index)
     if cell is None or not cell.samples:
         return

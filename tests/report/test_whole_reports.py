@@ -41,7 +41,7 @@ def test_of_a_drawn_run(seed, snapshot):
 
 
 def test_the_answers_of_many_drawn_runs(snapshot):
-    """Every second run is unfinished. The digests are of the whole report and of the JSON."""
+    """The snapshot has digests of each run's full report and JSON. Every second run is unfinished."""
     out = []
     for seed in range(36, 300):
         events = drawn_events(seed)

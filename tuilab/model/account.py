@@ -73,7 +73,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     parts: tuple[Part, ...]
     """The parts in the order of `ORDER`, without parts that take no time."""
     calls: int = 0
-    """Number of profiled calls; 0 if none."""
+    """Number of profiled calls."""
     cost_s: Part_s = 0.0
     """Seconds spent on measuring this account, after the rounds."""
     note: str = ""

@@ -78,8 +78,8 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """The smallest and largest expected value of each term of a bound, from published timings and from one
-    H100.
+    """The smallest and largest expected value of each term of a bound, from published timings and from
+    measurements on one H100.
     """
 
     kernels: tuple[float, float]

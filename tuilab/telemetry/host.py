@@ -15,7 +15,7 @@ MOST_FILES = 32
 
 
 class Host:
-    """Takes `CpuSample`s; their shares refer to the time between two samples.
+    """Samples the host's CPUs. Shares refer to the time since the previous sample.
 
     notes: a sentence for each figure that this host does not provide.
     """

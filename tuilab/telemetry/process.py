@@ -15,7 +15,7 @@ _SWITCHES = re.compile(rb"^(voluntary|nonvoluntary)_ctxt_switches:\s+(\d+)", re.
 
 
 class WatchedProcess:
-    """Takes `ProcessSample`s; their rates refer to the time between two samples."""
+    """Samples one process. Rates refer to the time since the previous sample."""
 
     def __init__(self, pid: int, root: Path = Path("/")) -> None:
         self.pid = pid
@@ -91,7 +91,7 @@ def looked_up(process: GpuProcess) -> GpuProcess:
 def _rates(
     before: dict[str, tuple[int, int]], now: dict[str, tuple[int, int]], elapsed: float | None
 ) -> tuple[float | None, float | None]:
-    """Return voluntary and involuntary context switches per second. All switches of a new thread count."""
+    """Return voluntary and involuntary context switches per second. A new thread starts from zero."""
     if not elapsed or not now:
         return None, None
     gained = [
