@@ -70,7 +70,7 @@ def read(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector, which would take half the time on a large syntax tree and free nothing."""
+    """Pause the garbage collector. For a large document, it would take half of the time and free nothing."""
     running = gc.isenabled()
     gc.disable()
     try:

@@ -69,8 +69,8 @@ class Facts:
 
     @cached_property
     def _checks(self) -> list[TraceEvent]:
-        """Events that may query devices. In a document with timings, code in uncalled functions does not
-        count.
+        """Events that may query devices. If any timing is outside uncalled functions, events in uncalled
+        functions are excluded.
         """
         events = self._trace.events
         if all(events[region.first].place.uncalled for region in self._trace.regions):

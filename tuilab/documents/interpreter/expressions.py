@@ -167,7 +167,7 @@ def _on_times(
 
 
 def _is_sum(value: Value) -> bool:
-    """Return True if the value is a measured time, a number, or the 0 with which a sum of times starts."""
+    """Return True if the value may be a sum of times: a time, an unknown number, or the initial 0."""
     return isinstance(value, Elapsed | Number) or (isinstance(value, Known) and value.value in (0, 0.0))
 
 
@@ -200,8 +200,8 @@ def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Val
 
 
 def _unresolved_result(left: Value, right: Value, line: int) -> Value:
-    """Return the result of an operation with an unknown operand: a number, or the reason why an operand is
-    unknown.
+    """Return the result of an operation with an unknown operand: an unknown number if both operands are
+    numbers, else a value that is unknown for the same reason as the operand.
     """
     if is_number(left) and is_number(right):
         return Number("an unknown number", line)

@@ -54,7 +54,7 @@ SIGNATURES = {
 class Arguments:
     """The arguments of a call, keyed by parameter name, or by position if the name is unknown.
 
-    open: further arguments come from an unknown value, so a missing argument may still be given.
+    open: the call also passes unknown arguments (`*args`, `**options`), which may include any parameter.
     """
 
     line: int

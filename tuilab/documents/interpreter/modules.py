@@ -92,7 +92,7 @@ def _parsed(file: Path) -> Parsed | None:
 
 @lru_cache(128)
 def _read(file: Path, changed: int, size: int) -> Parsed:
-    """Return the statements of a module. changed, size: the file's modification time and size, so that a
-    changed file is read again.
+    """Return the statements of a module. changed, size: the file's modification time and size; as part of the
+    cache key, they cause a changed file to be read again.
     """
     return parse(decode(read_regular(file, LARGEST_MODULE)).split("\n"), 1)

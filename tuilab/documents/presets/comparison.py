@@ -155,7 +155,8 @@ def _said(text: str, sides: Sequence[str]) -> tuple[str, str] | None:
     """Return the faster and the slower side, according to the words of a statement; None if the words are
     unclear.
 
-    sides: the sides whose times the statement gives. With two such sides, the words may name only one.
+    sides: the sides whose times the statement gives. If there are two, the words need to name only one of
+    them.
     """
     for pair in _PAIRS:
         wins = [order for order in (pair, pair[::-1]) if _WINS[order].search(text)]
