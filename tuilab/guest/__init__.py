@@ -30,7 +30,7 @@ def command(module: str, *arguments: str) -> list[str]:
 
 
 def door(module: str, *arguments: str, python: str) -> list[str]:
-    """Return the command that runs a tuilab module with any Python, by the path of tuilab's folder."""
+    """Return the command that runs a tuilab module with a Python in which tuilab need not be installed."""
     return [python, str(Path(__file__).resolve().parent), module, *arguments]
 
 
