@@ -214,7 +214,7 @@ class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
     error: tuple[str, ...] = ()
     """The exception type and its bases, most derived first."""
     point: Count | None = None
-    """The sweep point; None if the whole arm is meant."""
+    """The sweep point; None if the status is that of the whole arm."""
 
 
 class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
@@ -304,8 +304,8 @@ class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     """
 
     first: Count
-    """Index of the first round, from 0: in an event, among the rounds of the process; in the state of a
-    run, among all rounds of the run.
+    """Index of the first round, from 0. An event counts the rounds of one process; the state of a run counts
+    the rounds of all processes.
     """
     rounds: Count
     """Number of rounds."""
@@ -467,7 +467,7 @@ class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
     arm: str = ""
     """The arm's id; empty for the whole run."""
     point: Count | None = None
-    """The sweep point; None if the whole arm or run is meant."""
+    """The sweep point; None if the caveat is about the whole arm or run."""
 
 
 class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
@@ -535,7 +535,7 @@ class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
     """
 
     request: str
-    """The request's id; empty if the host `origin` refused the worker itself."""
+    """The request's id; empty if the lab rejects the worker on `origin` because of its protocol version."""
     message: str
     """The problem and what was expected."""
     detail: str = ""

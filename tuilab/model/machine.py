@@ -19,8 +19,8 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compute_capability: str = ""
     """CUDA compute capability, such as `9.0`."""
     memory: int = 0
-    """Bytes that TensorFlow may use: for a GPU, those that were free when TensorFlow opened it; 0 if not
-    open.
+    """Bytes that TensorFlow may use. For a GPU: the bytes that were free when TensorFlow opened it, or 0 if
+    TensorFlow has not opened it.
     """
 
     @property
@@ -90,9 +90,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def key(self) -> str:
-        """A key that changes with the machine's hardware or software, except its GPUs, which are compared
-        by name.
-        """
+        """A hash of the machine's host name, processor, memory and software, without its GPUs."""
         parts: tuple[object, ...] = (
             self.host,
             self.cpu,

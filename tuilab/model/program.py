@@ -341,7 +341,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 class Bottleneck(Found, frozen=True, kw_only=True):
     """A bottleneck, and the change that removes it.
 
-    gain_at_most: upper bound of the speedup: of the steps if `share` is known, else of the program.
+    gain_at_most: upper bound of the speedup of the steps, or of the whole program if `share` is None.
     """
 
     code: Code

@@ -161,7 +161,7 @@ speed after 0.05 s.
 FORKED_CHASE_S = 1.5
 """Maximum `chase_s` of a run's first process if further processes are forked."""
 FORK_S, FORKED_AROUND_S = 0.15, 0.1
-"""Estimated seconds to start and end a forked process, and per arm outside its warm-up and rounds."""
+"""Estimated seconds to start and end a forked process, and seconds per arm outside warm-up and rounds."""
 
 BUDGET: dict[BudgetName, Budget] = {
     "quick": Budget(

@@ -93,7 +93,7 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     containers.
     """
     unread: dict[str, str] = {}
-    """The figures that cannot be read on this GPU or with the user's permissions, and the reasons."""
+    """For each figure that cannot be read on this GPU or with the user's permissions, the reason."""
 
 
 class CpuSample(msgspec.Struct, frozen=True, kw_only=True):

@@ -114,8 +114,8 @@ def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
 
 
 def read_saved_titles(folders: Iterable[Path]) -> tuple[Title, ...]:
-    """Return the saved titles for these folders (default folders if empty); () if a folder has changed
-    since.
+    """Return the saved titles for these folders (default folders if empty); () if a folder has changed since
+    the titles were saved.
     """
     try:
         with at_once(_file()) as file:
