@@ -52,7 +52,9 @@ PAGE = Page(
 CHECK = FactCheck(
     title="A title",
     statements=[
-        Statement(preset="a", text="is slower", line=3, verdict="confirmed", evidence="2.0× slower."),
+        Statement(
+            preset="a", title="Sums", text="is slower", line=3, verdict="confirmed", evidence="2.0× slower."
+        ),
         Statement(preset="b", text="is faster"),
     ],
 )
@@ -201,7 +203,7 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
 
 def test_measured_and_unmeasured_claims_are_listed_together():
     assert text(CHECK).splitlines() == [
-        "A title", "", "✓ confirmed: is slower (line 3)", "  2.0× slower.", "· not measured: is faster", "",
+        "A title", "", "✓ confirmed: is slower (line 3)", "  2.0× slower.", "  measured with Sums (a)", "· not measured: is faster", "",
         "1 of 2 measured: 1 confirmed", "Not measured yet.",
     ]  # fmt: skip
     assert markdown(CHECK).splitlines()[4:8] == [

@@ -119,7 +119,12 @@ def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] =
         code = preset.source.lines[0] if preset.source and preset.source.lines else 0
         for claim in preset.claims:
             rows.append(
-                Statement(preset=preset.name, text=claim.text, line=_quoting(prose, claim.quoted) or code)
+                Statement(
+                    preset=preset.name,
+                    title=preset.title,
+                    text=claim.text,
+                    line=_quoting(prose, claim.quoted) or code,
+                )
             )
     return FactCheck(title=title, statements=rows)
 
@@ -170,8 +175,10 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
     return check, found
 
 
-UNMEASURED = "No benchmark near this sentence has the op and shape that it names, so none decides it."
-"""Shown as the evidence for a claim about an op or shape that no nearby benchmark uses."""
+UNMEASURED = (
+    "No preset from the nearby code measures the ops that this sentence is about, so none decides it."
+)
+"""Shown as the evidence for a claim about ops or shapes that no nearby preset measures."""
 CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
 """Kinds of claims that tuilab recognizes in prose, as clauses for a message."""
 

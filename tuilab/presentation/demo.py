@@ -286,14 +286,13 @@ def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
     rows = []
     for index in sorted(demo.outcomes):
         each = demo.outcomes[index]
-        source = each.preset.source
         mark = (", right" if each.right else ", wrong") if each.scored else ", not counted"
         guessed = f"Guessed: {each.guess}{mark}. " if each.guess else ""
         rows.append(
             Statement(
                 preset=each.preset.name,
+                title=each.preset.title,
                 text=each.verdict.text,
-                line=source.lines[0] if source and source.lines else 0,
                 verdict=each.verdict.verdict,
                 evidence=f"{guessed}{each.evidence}",
                 run=each.run,

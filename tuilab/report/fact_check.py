@@ -23,6 +23,8 @@ class Statement(msgspec.Struct, kw_only=True):
     """Name of the preset that tests the claim."""
     text: str
     """The claim in the lab's words, or as quoted from the document."""
+    title: str = ""
+    """Title of that preset."""
     line: int = 0
     """Line in the document, from 1; 0 if unknown."""
     verdict: VerdictWord | None = None
@@ -30,6 +32,11 @@ class Statement(msgspec.Struct, kw_only=True):
     run: str = ""
     """Id of the run that decided the claim; "" before that."""
     emulated: bool = False
+
+    @property
+    def measured(self) -> str:
+        """What was measured: the preset's title, and its name for `tuilab run`."""
+        return f"{self.title} ({self.preset})" if self.title else self.preset
 
     @property
     def words(self) -> str:
@@ -103,25 +110,31 @@ def _lines(check: FactCheck) -> Iterator[str]:
         yield f"{statement.mark} {statement.verdict or 'not measured'}: {statement.text}{where}"
         if statement.evidence:
             yield f"  {statement.evidence}"
+        if statement.verdict and statement.measured:
+            yield f"  measured with {statement.measured}"
+
+
+HEAD = ("", "claim", "line", "verdict", "evidence", "measured with")
+
+
+def _cells(s: Statement) -> tuple[str, ...]:
+    return s.mark, s.text, str(s.line or ""), s.verdict or "not measured", s.evidence, s.measured
 
 
 def markdown(check: FactCheck) -> str:
     """Return the page as Markdown, to publish with the document."""
-    rows = ["| | claim | line | verdict | evidence |", "|---|---|---|---|---|"]
+    rows = [f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}"]
     for s in check.statements:
-        cells = [s.mark, plain(s.text), str(s.line or ""), s.verdict or "not measured", plain(s.evidence)]
-        rows.append("| " + " | ".join(cells) + " |")
+        rows.append(f"| {' | '.join(map(plain, _cells(s)))} |")
     head = [f"# {plain(check.title)}", "", f"{check.summary()}.", ""]
     return "\n".join([*head, *rows, "", plain(stamp(check)), ""])
 
 
 def html(check: FactCheck) -> str:
     rows = "".join(
-        f'<tr><td>{s.mark}</td><td>{escape(s.text)}</td><td class="n">{s.line or ""}</td>'
-        f"<td>{s.verdict or 'not measured'}</td><td>{escape(s.evidence)}</td></tr>"
-        for s in check.statements
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(s))}</tr>" for s in check.statements
     )
-    head = "".join(f"<th>{name}</th>" for name in ("", "claim", "line", "verdict", "evidence"))
+    head = "".join(f"<th>{name}</th>" for name in HEAD)
     body = f'<h1>{escape(check.title)}</h1><p class="answer">{escape(check.summary())}.</p>'
     body += wide(f"<table><tr>{head}</tr>{rows}</table>") + f'<p class="dim">{escape(stamp(check))}</p>'
     return web_page(check.title, body)
