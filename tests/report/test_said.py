@@ -203,16 +203,19 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
 
 def test_measured_and_unmeasured_claims_are_listed_together():
     assert text(CHECK).splitlines() == [
-        "A title", "", "✓ confirmed: is slower (line 3)", "  2.0× slower.", "  measured with Sums (a)", "· not measured: is faster", "",
+        "A title", "", "✓ confirmed: is slower (line 3)", "  2.0× slower.", "  measured with Sums (a)",
+        "· not measured: is faster", "",
         "1 of 2 measured: 1 confirmed", "Not measured yet.",
     ]  # fmt: skip
     assert markdown(CHECK).splitlines()[4:8] == [
-        "| | claim | line | verdict | evidence |", "|---|---|---|---|---|",
-        "| ✓ | is slower | 3 | confirmed | 2.0× slower. |", "| · | is faster |  | not measured |  |",
+        "|  | claim | line | verdict | evidence | measured with |", "|---|---|---|---|---|---|",
+        "| ✓ | is slower | 3 | confirmed | 2.0× slower. | Sums (a) |",
+        "| · | is faster |  | not measured |  | b |",
     ]  # fmt: skip
     assert re.findall("<t[dh][^>]*>([^<]*)<", html(CHECK)) == [
-        "", "claim", "line", "verdict", "evidence", "✓", "is slower", "3", "confirmed", "2.0× slower.",
-        "·", "is faster", "", "not measured", "",
+        "", "claim", "line", "verdict", "evidence", "measured with",
+        "✓", "is slower", "3", "confirmed", "2.0× slower.", "Sums (a)",
+        "·", "is faster", "", "not measured", "", "b",
     ]  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from tuilab.model.subject import Article, PresetFile, Program, Recording, Script
 from tuilab.model.workload import Declaration
 from tuilab.tui.panels.header import Header
 from tuilab.tui.screens.document import DocumentScreen, about
+from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.screens.menu import MenuScreen
 from tuilab.tui.screens.shapes import ShapesScreen
 from tuilab.tui.screens.watching import WatchScreen
@@ -312,6 +313,19 @@ async def test_a_path_can_be_typed_before_the_lab_has_started(tmp_path: Path):
         await until(pilot, lambda: app.lab is not None and app.lab.state.settings is not None)
         await until(pilot, lambda: app.lab.state.settings.title.startswith("Mine"))
         await rest(pilot, app)
+        app.painter.close()
+        await app.lab.close()
+
+
+async def test_the_presets_can_be_searched_before_the_lab_has_started(tmp_path: Path):
+    app = lab(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        assert not app.screen.filled
+        await pilot.press("slash", *"crossover")
+        await until(pilot, lambda: isinstance(app.screen, LabScreen) and app.screen.filled)
+        await rest(pilot, app)
+        assert isinstance(app.screen.focused, Input) and app.screen.focused.value == "crossover"
+        assert not app.screen._run_requested and not app.runner.measured
         app.painter.close()
         await app.lab.close()
 

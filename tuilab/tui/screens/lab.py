@@ -94,8 +94,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     measuring: "Measuring"
     pages: "Pages"
     filled = False
-    """True when the lab, the widgets and the parts exist. Until then, only `run`, `open` and the app's own
-    actions work.
+    """True when the lab, the widgets and the parts exist. Until then, only `run`, `open`, `filter` and the
+    app's own actions work.
     """
     _run_requested = False
     """True if the user requested a run before the screen was filled."""
@@ -189,7 +189,8 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.pages = Pages(context, self.player, self.keymap)
         self.opener.list_presets()
         with self.app.batch_update():
-            self.set_focus(self.presets)
+            if self.focused is None:
+                self.set_focus(self.presets)
             await self.query_one("#answer", Container).mount(answer)
             await self.query_one("#controls", Container).mount(self.controls)
             await self.query_one("#below", Container).mount(placement)
@@ -273,7 +274,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
             return self.filled and self.lab.playback.replay is not None
         if action == "watched":
             return self.app.watching is not None  # type: ignore[attr-defined]
-        return True if self.filled or action in ("run", "open") else None
+        return True if self.filled or action in ("run", "open", "filter") else None
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
         """Yield the entries of the command palette as (name, help, command, further search words). Presets
@@ -323,7 +324,10 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         await self.navigation.look(self.views.beside(by))
 
     async def action_filter(self) -> None:
-        await self.navigation.filter()
+        if self.filled:
+            await self.navigation.filter()
+        else:
+            await self.query_one(PresetsPanel).action_filter()
 
     def action_maximize_panel(self) -> None:
         self.navigation.maximize()
