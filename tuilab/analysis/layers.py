@@ -6,6 +6,7 @@ import msgspec
 
 from tuilab.analysis.reading import account_at, family_of, measured, roofs_of
 from tuilab.analysis.roofline import LITTLE, Floor, floor, raised, share_of_roof
+from tuilab.analysis.words import percent
 from tuilab.model.account import Account
 from tuilab.model.models import Layer, LayerWork, ModelInfo
 from tuilab.model.quantity import seconds
@@ -34,7 +35,7 @@ def with_layers(state: RunState, point: int) -> ModelInfo | None:
     arms = measured(state, point)
     for arm in arms:
         if layers := layers_at(state, arm, point):
-            note = _of_other_calls(arm, point)
+            note = _of_other_calls(arm, point) or _rest(layers)
             return msgspec.structs.replace(model, layers=layers, layers_of=arm.arm.id, layers_note=note)
     return msgspec.structs.replace(model, layers_note=_why_none(model, arms, point))
 
@@ -108,6 +109,17 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
     return (
         f"The layer times come from profiled calls of {seconds(account.total_s)} each; "
         f"in the rounds a call took {seconds(own.total_s)}."
+    )
+
+
+def _rest(layers: tuple[Layer, ...]) -> str:
+    """Return a note if a considerable share of the call is in no layer; "" otherwise."""
+    share = outside(layers).share
+    if share <= SHARE_PRECISION:
+        return ""
+    return (
+        f"{percent(share)} of the call is in no layer: it starts the call and its ops, or passes between two "
+        "ops. A layer's share may be too low by part of this time."
     )
 
 
