@@ -162,6 +162,9 @@ def _named(ops: Sequence[str]) -> str:
     return listed([*ops[:MOST_OPS], *([f"{more} more"] if more > 0 else [])])
 
 
+ONCE = " (measured once, so this may be noise)"
+
+
 def _first_calls(both: Sequence[tuple[ArmState, ArmState]], point: int, a: str, b: str) -> str:
     """Describe the arm whose first calls in the two environments differ most."""
     found = []
@@ -169,7 +172,7 @@ def _first_calls(both: Sequence[tuple[ArmState, ArmState]], point: int, a: str, 
         here, there = one.cell(point).first_s, other.cell(point).first_s
         if here and there and max(here, there) > FIRST_CALLS * min(here, there):
             label = labels([_bare(one)])[0]
-            text = f"the first call of {label} takes {seconds(here)} in {a}, {seconds(there)} in {b}"
+            text = f"the first call of {label} took {seconds(here)} in {a}, {seconds(there)} in {b}{ONCE}"
             found.append((abs(math.log(here / there)), text))
     return _capital(max(found)[1]) + "." if found else ""
 
@@ -179,7 +182,8 @@ def _imports(state: RunState, a: str, b: str) -> str:
     here, there = known.get(f"{a}/import_s"), known.get(f"{b}/import_s")
     if here is None or there is None:
         return ""
-    return f"Importing TensorFlow takes {seconds(float(here))} in {a}, {seconds(float(there))} in {b}."
+    took = f"{seconds(float(here))} in {a}, {seconds(float(there))} in {b}"
+    return f"Importing TensorFlow took {took}{ONCE}."
 
 
 def _capital(text: str) -> str:

@@ -117,10 +117,7 @@ def _rest(layers: tuple[Layer, ...]) -> str:
     share = outside(layers).share
     if share <= SHARE_PRECISION:
         return ""
-    return (
-        f"{percent(share)} of the call is in no layer: it starts the call and its ops, or passes between two "
-        "ops. A layer's share may be too low by part of this time."
-    )
+    return f"{percent(share)} of the call is in no layer, so a layer's share may be too low."
 
 
 def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:

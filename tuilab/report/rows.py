@@ -205,12 +205,14 @@ def roof_lines(result: RunResult, details: bool = True) -> list[str]:
         lines.append(f"The arithmetic of {named} is not counted: {', and '.join(marks)}.")
     raised = dict.fromkeys(roof.roof for roof in roofs if details and ", which " in roof.roof)
     lines += [f"The roof {words}, is above the measured roof." for words in raised]
-    if upper := [sign for sign in ("≤", "≈") if sign in signs]:
-        lines.append(
-            f"{' and '.join(upper)}: other processes used this machine while its hardware limits (roofs) "
-            "were measured, so the roofs may be too low. A run on the quiet machine measures them again, as "
-            "does `tuilab machine --again`."
+    upper = [sign for sign in ("≤", "≈") if sign in signs]
+    if upper or any(roof.busy and roof.roof for roof in roofs):
+        text = (
+            "other processes used this machine while its hardware limits (roofs) were measured, so the "
+            "roofs may be too low. A run on the quiet machine measures them again, as does `tuilab machine "
+            "--again`."
         )
+        lines.append(f"{' and '.join(upper)}: {text}" if upper else f"{text[:1].upper()}{text[1:]}")
     return lines
 
 
