@@ -95,8 +95,14 @@ def test_differing_first_calls_and_import_times_are_reported():
         state.apply(e.FirstCalls(run="r", arm=arm, point=0, first_s=first, second_s=0.001))
         state.apply(e.Fact(run="r", name=f"{host}/import_s", value=2.0, text=""))
     said = sentences(state, 0)
-    assert "The first call of CPU graph took 400 ms in old, 100 ms in new (measured once, so this may be noise)." in said
-    assert "Importing TensorFlow took 2.00 s in old, 2.00 s in new (measured once, so this may be noise)." in said
+    assert (
+        "The first call of CPU graph took 400 ms in old, 100 ms in new (measured once, so this may be noise)."
+        in said
+    )
+    assert (
+        "Importing TensorFlow took 2.00 s in old, 2.00 s in new (measured once, so this may be noise)."
+        in said
+    )
 
 
 def test_the_result_names_the_environment_of_each_arm():
