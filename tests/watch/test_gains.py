@@ -203,6 +203,19 @@ def test_a_saving_beyond_the_wait_is_reduced_for_the_step_and_the_program() -> N
     assert limited_by_input(waiting, 0.5, ahead=True) == waiting
 
 
+def test_a_wait_of_the_loop_outside_its_steps_is_saved_with_the_wait_of_the_steps() -> None:
+    """The iterator's last call waits for 1.5 s; in the steps the loop waits for 3.4 s of the program's 10 s."""
+    inside, both, other = eager_step(0.5), eager_step(0.5), eager_step(0.5)
+    for case, line, took in ((inside, 14, 3.4), (both, 14, 4.9), (other, 14, 3.4), (other, 30, 1.5)):
+        case.of.spent["input", (("train.py", line),), "", ""] += took
+    saved = [next(f for f in findings(case) if f.code == "input-bound") for case in (inside, both, other)]
+    assert saved[1].saves_s == pytest.approx((saved[0].saves_s or 0.0) + 1.5, abs=0.02)
+    assert saved[2].saves_s == saved[0].saves_s, "validation, say: another loop waits there"
+    most = [at_most(each) for each in saved[:2]]
+    assert most[0] is not None and most[1] is not None and most[0].step == most[1].step
+    assert (most[1].program or 0.0) >= (expected_gain(saved[1]) or 0.0) > (most[0].program or 0.0)
+
+
 def test_a_trial_promises_the_program_nothing_if_the_input_may_set_the_pace() -> None:
     of = of_eager_step(eager_step(0.5))
     tried = with_trial(of, Tried(step=1.84, said="the step as a graph"), 10.0)

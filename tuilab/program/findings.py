@@ -34,7 +34,7 @@ from tuilab.program.fold import (
     share_interval,
     total_seconds,
 )
-from tuilab.program.gains import factor, limited_by_input
+from tuilab.program.gains import NEGLIGIBLE, SAVES_WAITING, factor, limited_by_input
 from tuilab.program.graph import Op, ops_of, reason_of
 from tuilab.program.sites import (
     METHODS,
@@ -165,6 +165,8 @@ def _finding(
             ends = factor(low), factor(high)
     if spent_s is None and share is not None:
         spent_s = min(1.0, share + beside) * case.of.stepping_s
+        if code in SAVES_WAITING and code != "no-prefetch":
+            spent_s += _waited_outside(case)
     if spent_s is not None and case.lasted_s > 0:
         program_share = min(1.0, spent_s / case.lasted_s)
         saves_s = max(0.0, program_share * case.lasted_s - costs_s)
@@ -190,6 +192,20 @@ def _finding(
         sizes=dict(sizes) if preset else {},
         part_of=part_of,
     )
+
+
+def _waited_outside(case: Case) -> float:
+    """Return the seconds that the loop of the steps waits for input outside of its steps, for example in the
+    iterator's last call.
+
+    In Keras' loops, this wait may belong to the validation. Returns 0 for a negligible wait.
+    """
+    waits: dict[tuple[str, int], float] = defaultdict(float)
+    for (kind, stack, _, _), took in case.of.spent.items():
+        if kind == "input" and stack:
+            waits[stack[-1]] += took
+    rest = max(waits.values(), default=0.0) - _waited(case)[0] * case.of.stepping_s
+    return rest if case.of.kind != "batch" and rest > NEGLIGIBLE * case.lasted_s else 0.0
 
 
 def batches(of: Process) -> dict[str, int]:
