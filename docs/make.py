@@ -257,7 +257,8 @@ def formats_page() -> str:
           files and adds them to the history later. `tuilab history prune` works on a full disk, too: it shrinks
           the file in place. `--for-good` also removes deleted runs immediately.
 
-        Every command mentions a renamed file until `tuilab history check --repair FILE` has added its runs to the history.
+        If a damaged history was renamed, every command mentions it until `tuilab history check --repair FILE` has added its runs
+        to the new history.
         A repaired file is named `history-recovered-….db`.
         """
     page = textwrap.dedent(text).format(

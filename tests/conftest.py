@@ -81,7 +81,7 @@ if sys.dont_write_bytecode:
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # No deadline, because a busy machine exceeds any time limit. The examples are always the same, so that only
-# a change of the code can make a test fail; `--hypothesis-profile=exploring` tries new examples.
+# a code change can make a test fail; `--hypothesis-profile=exploring` tries new examples.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None, max_examples=1_000)
 settings.load_profile("same")

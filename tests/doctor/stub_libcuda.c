@@ -73,7 +73,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   return 0;
 }
 
-/* The runtime functions that TensorFlow calls until the context is created. The texts are those of the real runtime. */
+/* The runtime functions that TensorFlow calls until the context is created. The error messages are those of the real runtime. */
 int cudaGetDevice(int *device) { *device = 0; return 0; }
 int cudaSetDevice(int device) { return number("STUB_CONTEXT", 3); }
 int cudaRuntimeGetVersion(int *version) { *version = 12050; return 0; }

@@ -35,7 +35,7 @@ def test_a_valid_keymap_is_read(tmp_path):
         ('[keys]\nrun = "m"\nstop = "m"', "the key m is assigned to both run and stop"),
         ("keys = 3", "expected a table"),
         ("[colors]\na = 1", "expected one table, [keys]"),
-        ("[keys", "is not valid TOML"),
+        ("[keys", "not valid TOML"),
         (b"\xff\xfe", "could not be read"),
         ('[keys]\n"\\u001b[31m" = "m"', "unknown action"),
     ],

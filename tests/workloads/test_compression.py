@@ -31,7 +31,7 @@ def test_packing_is_lossless(tf, bits, data):
 @pytest.mark.parametrize("bits", [8, 4, 2])
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)
-def test_the_quantisation_error_is_at_most_half_a_step(tf, bits, data):
+def test_the_quantization_error_is_at_most_half_a_step(tf, bits, data):
     floats = st.floats(-1e6, 1e6, width=32)
     blocks = data.draw(arrays(np.float32, (3, 16), elements=floats))
     codes, low, step = quantise.quantise(tf, tf.constant(blocks), bits)

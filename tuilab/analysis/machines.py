@@ -174,7 +174,7 @@ def _most(values: Iterable[str]) -> str:
 
 
 def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
-    """Describe disagreements between machines with the same measurement: about the faster device, a verdict
+    """Describe disagreements between machines that ran the same measurement: about the faster device, a verdict
     or a crossover.
     """
     out = []

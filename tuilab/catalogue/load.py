@@ -116,4 +116,4 @@ def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
             sanitize_line(f"got {error.value!r}; expected {error.expected}", 500),
         )
     except (*UNDECODED, ValueError) as error:
-        return Problem(file, "", sanitize_line(f"is not valid TOML: {error}", 500))
+        return Problem(file, "", sanitize_line(f"not valid TOML: {error}", 500))

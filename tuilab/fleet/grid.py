@@ -27,7 +27,7 @@ class Grid(Protocol):
     """Access to the nodes of a cluster."""
 
     async def nodes(self) -> Mapping[str, Address]:
-        """Return the nodes that may measure now, by address."""
+        """Return the nodes that may measure now, by network address (`Address.place`)."""
 
     async def greet(self, node: Address) -> Greeting:
         """Start the node's worker and return its greeting. Raises NodeLost or NodeUnfit."""

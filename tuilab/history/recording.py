@@ -42,7 +42,7 @@ def _event(file: Path, number: int, line: bytes) -> e.Event:
     try:
         event = e.decode(line)
     except (*UNDECODED, ValueError) as error:
-        raise InputError(f"{file}, line {number}", str(error), "a recorded event of tuilab") from None
+        raise InputError(f"{file}, line {number}", str(error), "an event recorded by tuilab") from None
     if number == 1 and (not isinstance(event, e.Hello) or event.protocol != e.PROTOCOL):
         raise InputError(f"{file}, line 1", type(event).__name__, f"a recording of protocol {e.PROTOCOL}")
     return event if isinstance(event, e.Round) and line.isascii() and b"\\" not in line else sanitize(event)

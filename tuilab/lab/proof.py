@@ -363,7 +363,7 @@ def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
         f"the map runs on the host: a step that it feeds takes {seconds(fed.median_s)}, "
         f"a step that does the same work on {where} takes {seconds(inside.median_s)}"
     )
-    compared = f"a step that the map on the host feeds against one that does the same work on {where}"
+    compared = f"a step fed by the map on the host against one that does the same work on {where}"
     return Shown(fed.median_s, inside.median_s, words, compared, _interval(fed.ci95_s, inside.ci95_s))
 
 

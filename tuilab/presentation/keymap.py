@@ -40,7 +40,7 @@ def read(path: Path, known: Callable[[], Collection[str]]) -> tuple[dict[str, st
     except OSError as error:
         return {}, [f"{shown}: could not be read: {error.strerror}"]
     except (ValueError, RecursionError) as error:
-        return {}, [f"{shown}: is not valid TOML: {sanitize_line(str(error), 200)}"]
+        return {}, [f"{shown}: not valid TOML: {sanitize_line(str(error), 200)}"]
     keys = data.get("keys", {})
     problems = [
         f"{shown}: {sanitize_line(key, 60)}: expected one table, [keys]" for key in data if key != "keys"

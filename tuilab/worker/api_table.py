@@ -100,8 +100,8 @@ def _is_public(module: ModuleType) -> bool:
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
-    """Yield the class's public attributes, except those of built-in classes, which depend on the Python
-    version.
+    """Yield the class's public attributes, except those inherited from Python's own classes, which depend
+    on the Python version.
     """
     for word in dir(kind):
         owner = next((c for c in kind.__mro__ if word in vars(c)), kind)

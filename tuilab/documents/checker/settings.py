@@ -75,7 +75,7 @@ def _table(file: Path) -> object | None:
     try:
         data: object = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(str(file), "", "TOML", f"is not valid TOML: {error}") from None
+        raise InputError(str(file), "", "TOML", f"not valid TOML: {error}") from None
     for key in TABLE.split("."):
         data = data.get(key) if isinstance(data, dict) else None
     return data

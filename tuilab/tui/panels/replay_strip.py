@@ -33,8 +33,8 @@ class ReplayStrip(LineWidget, Hearing, can_focus=True):
 This strip replays a recorded run at its original pace. **{replay-pause}** plays and pauses, **{replay-back}**
 and **{replay-on}** step back and forward by one round, **{replay.left} {replay.right}** seek by a tenth,
 **{replay.start}** and **{replay.end}** go to the start and the end, **{replay-slower}** and
-**{replay-faster}** change the speed; a click seeks too. Moving a slider does not measure; **{run}** asks for
-confirmation before it measures the settings. **{stop}** ends the replay.
+**{replay-faster}** change the speed; a click seeks too. Moving a slider does not start a measurement;
+**{run}** asks for confirmation before it measures the new settings. **{stop}** ends the replay.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "seek(-1)", "back", show=False, id="replay.left"),

@@ -34,7 +34,7 @@ A lower percentage would make two phases look the same on a terminal with 256 co
 LEAST_WITH_LEGEND = 6
 """Minimum rows for a separate legend. With fewer rows, the legend ends the last line."""
 LEAST_WORDS = 16
-"""Cells kept free of the legend for the description of an event."""
+"""Minimum cells for an event's description next to the legend. With fewer, the legend is hidden."""
 
 
 class Timeline(LineWidget, can_focus=True):

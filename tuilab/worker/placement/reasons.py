@@ -95,7 +95,7 @@ def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Fore
         text = f"it runs on the device of its {followed}: the host, unless the data was prefetched to the GPU"
         if followed == "queue":
             text = "it runs on the device of its queue, and a queue keeps its elements in host memory"
-        evidence = f"the handle of the {followed} decides its device; a {kernel.device} kernel exists"
+        evidence = f"the handle of the {followed} decides the op's device; a {kernel.device} kernel exists"
         return Forecast(False, Reason("resource", text, evidence), kernel)
     host = kernels.host_arguments(kernel, types)
     named = f"{kernel.device} kernel for {dtype}" if dtype else f"{kernel.device} kernel"
