@@ -174,8 +174,8 @@ def _most(values: Iterable[str]) -> str:
 
 
 def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
-    """Describe disagreements between machines that ran the same measurement: about the faster device, a verdict
-    or a crossover.
+    """Describe disagreements between machines that ran the same measurement: about the faster device, a
+    verdict or a crossover.
     """
     out = []
     kinds = _groups((s.kind, s.machine) for s in machine_summaries if s.on_cpu and s.on_gpu)
