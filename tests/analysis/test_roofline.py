@@ -243,6 +243,22 @@ class TestClaims:
         )
         assert judge(Claim(text="t", when=Faster(a=GPU, b=CPU)), state).verdict == "untestable"
 
+    def test_float32_work_is_impossible_only_if_tf32_is_too_slow_as_well(self) -> None:
+        """The fastest card needs 74 ms in full precision and 9 ms in TF32, TensorFlow's default."""
+        parts = (
+            {"flop": 1e13, "inputs": 1e4, "outputs": 1e4},
+            {"flop": 1e13, "by_dtype": {"float32": 1e13}, "inputs": 1e4, "outputs": 1e4},
+        )
+        for work in parts:
+            state = without_gpu(100.0, Work(**work))
+            words = [
+                judge(Claim(text="t", when=Faster(a=GPU, b=CPU, by=by)), state).verdict
+                for by in (2_000, 20_000)
+            ]
+            assert words == ["untestable", "impossible"], work
+        double = without_gpu(100.0, Work(flop=1e13, inputs=1e4, outputs=1e4, dtype="float64"))
+        assert judge(Claim(text="t", when=Faster(a=GPU, b=CPU, by=2_000)), double).verdict == "impossible"
+
     def test_a_claim_is_confirmed_if_the_cpu_is_faster_than_any_gpu_can_be(self) -> None:
         state = without_gpu(90e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))
         assert judge(Claim(text="t", when=Faster(a=CPU, b=GPU)), state).verdict == "confirmed"
