@@ -200,7 +200,7 @@ def _named(word: str) -> Environment:
 
 
 def environment_at(name: str, place: str, settings: Sequence[str], where: str) -> Environment:
-    """Return the environment at a path, including the lab's own. settings: `NAME=VALUE`. Raises
+    """Return the environment at a path, which may be the lab's own. settings: `NAME=VALUE`. Raises
     InputError.
     """
     variables = dict(setting.split("=", 1) for setting in settings)

@@ -24,8 +24,9 @@ static char armed[16], place[PATH_MAX];
 static long at, times, counted, *seen = &counted;
 static int error;
 
-/* Start to count calls. kind: read, write, sync, rename, open, make, remove, lock or map. from: number of the first
-   call that fails, counted from 1. how_often: number of calls that fail. number: an errno or one of the alternatives. */
+/* Start counting calls. kind: read, write, sync, rename, open, make, remove, lock or map. from: number of the first
+   call that fails, counted from 1. how_often: number of calls that fail. number: an errno, or KILLED, HALF, CUT or
+   GROWN. below: only files whose path starts with this text are affected. */
 void fault_arm(const char *kind, long from, long how_often, int number, const char *below) {
     strncpy(place, below, sizeof place - 1);
     at = from, times = how_often, error = number, *seen = 0;

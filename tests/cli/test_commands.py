@@ -50,7 +50,7 @@ def test_run_prints_one_object_with_real_medians(small):
     assert set(cpu) == {"eager", "graph", "xla"}
     for arm in cpu.values():
         assert (arm["status"], arm["device"]) == ("ok", "CPU:0")
-        # On a busy machine, an arm may miss the precision within the budget, and is then flagged.
+        # On a busy machine, an arm may not reach the target precision within the budget, and is then flagged.
         short = any(flag["code"] == "precision" for flag in arm["flags"])
         assert arm["median_s"] > 0 and arm["first_call_s"] > 0
         assert (arm["n"] >= 20 and arm["ci95_s"] is not None) or short

@@ -1,5 +1,5 @@
-"""Kernels and copies take a configured time. The account of a call, its bound and all sentences agree with
-it.
+"""The emulated GPU's kernels and copies take a configured time. The account of a call, the phase that bounds
+it and every sentence about the run agree with that time.
 """
 
 import uuid

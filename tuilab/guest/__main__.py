@@ -183,7 +183,7 @@ def main() -> None:
     if wanted is None or wanted.origin is None:
         sys.exit(f"the lab has no module {sys.argv[0]}")
     sys.argv[0] = wanted.origin
-    # The lent modules must not stay visible while the program runs; the program itself imports none of them.
+    # Load the program without the lent modules: it imports none of them, and user code must not see them.
     load("__main__", wanted.origin, Program("__main__", wanted.origin))
 
 

@@ -203,7 +203,7 @@ def alone_in(file: Path) -> Iterator[None]:
 def reopen(store: Runs) -> bool:
     """Reopen the file after an error. Return True if the file is undamaged and stays in use.
 
-    Raises OSError if the disk cannot read the file now, and sqlite3.Error.
+    Raises sqlite3.Error, and OSError if the file cannot be read at the moment.
     """
     assert store.file is not None
     if store.is_gone:

@@ -38,8 +38,8 @@ meanwhile.
 """
 UNDO_DAYS = 7.0
 STAGED = 1.0
-"""Deletion time of a run during its import: old enough for a purge to remove the remains of a killed
-import.
+"""Deletion time (Unix time) that hides a run while it is being imported. It is so long ago that a purge
+removes what a killed import left behind.
 """
 _DAY_S = 86_400.0
 # A damaged file may contain anything in any column; text and infinity sort above any number.

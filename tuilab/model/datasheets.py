@@ -83,8 +83,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kernels: tuple[float, float]
-    """Time of the kernels as a multiple of the bound's arithmetic or memory term, from published timings
-    of whole workloads.
+    """Smallest and largest time of the kernels, as a multiple of their minimum time in sequence. From
+    published timings of whole workloads.
     """
     start: tuple[float, float]
     """Time to start a call, as a multiple of the dispatch time of an empty call, which is measured on the

@@ -62,7 +62,7 @@ class ArmSamples:
     first_s: float | None = None
     second_s: float | None = None
     warming: "array[float]" = field(default_factory=lambda: array("d"))
-    """Warm-up samples in seconds per call, the second call first. No figure includes them.
+    """Warm-up samples in seconds per call, starting with the second call. No figure includes them.
 
     An array, because a list would need four times the memory.
     """

@@ -12,8 +12,8 @@ from tuilab.lab.lab import Lab
 from tuilab.model.events import Event
 
 STEPS = ((4.0, 0.25), (12.0, 0.5), (30.0, 1.0), (float("inf"), 2.0))
-"""Pairs (until, interval), in seconds: until this time since the run's first round, paints are at least this
-interval apart.
+"""Pairs (until, interval), in seconds: while less than `until` has passed since the run's first round, paints
+are at least `interval` apart.
 """
 MOST_SHARE = 0.2
 """Maximum share of a run's time spent on drawing. It matters for very long runs, whose summaries are slow."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from tuilab.analysis.answer import at_point
 from tuilab.analysis.reading import family_of, measured
-from tuilab.analysis.words import quotient
+from tuilab.analysis.words import on_axis, quotient
 from tuilab.model.events import Node, copies_of, ops_of
 from tuilab.model.quantity import median_of, prefixed, size, suffixed
 from tuilab.model.result import ArmResult, PointArm, RunResult
@@ -97,9 +97,7 @@ def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[l
         return [], ""
     nodes = state.arms[arm].placement.get(point, ()) if arm in state.arms else ()
     timed = measured(state, point)
-    sentences = at_point(state, point) or [
-        f"At {value:,} {name.replace('_', ' ')} nothing could be measured."
-    ]
+    sentences = at_point(state, point) or [f"At {on_axis(name, f'{value:,}')}, nothing could be measured."]
     return [*sentences, *lanes(nodes)], family_of(timed[0], point) if timed else ""
 
 

@@ -26,7 +26,7 @@ def test_fitting_and_unknown_memory_needs_are_allowed(monkeypatch: pytest.Monkey
 
 def test_needs_above_free_memory_are_refused_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
-    with pytest.raises(Unavailable, match=r"needs about 4.00 GB of memory; 1.00 GB are free"):
+    with pytest.raises(Unavailable, match=r"needs about 4.00 GB of memory; 1.00 GB is free"):
         prepare.refuse(workload(4 * 10**9), {})
 
 
@@ -88,7 +88,7 @@ def test_a_sweep_stops_before_memory_ends_and_says_so(monkeypatch):
         (5, "unavailable")
     ] * 2
     assert lines[0].reason == (
-        "needs about 17.2 GB of memory, extrapolated from smaller sizes; 15.0 GB are free"
+        "needs about 17.2 GB of memory, extrapolated from smaller sizes; 15.0 GB is free"
     ), lines[0].reason
 
 

@@ -1,4 +1,4 @@
-"""Rules for first calls, which mix tracing, compiling, allocating and starting into a figure."""
+"""Rules for timed first calls, whose figures include tracing, compilation, memory allocation and startup."""
 
 import re
 from collections.abc import Iterator

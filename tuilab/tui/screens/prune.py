@@ -74,6 +74,6 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Submitted)
     def _delete(self) -> None:
-        """Return the counted runs. Does nothing during counting."""
+        """Close the page with the counted runs as its result. Does nothing without counted runs."""
         if self._found is not None and self._found.runs:
             self.dismiss(self._found)

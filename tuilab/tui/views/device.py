@@ -9,7 +9,7 @@ from tuilab.tui.widgets.device_panel import DevicePanel
 
 
 class DeviceView(View):
-    """Shows the samples of the devices: one per second, and one per report of a run."""
+    """Shows the samples of the devices, about one per second."""
 
     HELP = """\
 ## Device

@@ -68,4 +68,4 @@ class SizesMemory:
         if taken == LEAST or needed <= MEMORY_SHARE * available:
             return ""
         text = f"{bytes_words(needed)} of memory, extrapolated from smaller sizes"
-        return f"needs about {text}; {bytes_words(available)} are free"
+        return f"needs about {text}; {bytes_words(available)} is free"

@@ -56,7 +56,7 @@ def refuse(workload: Workload, values: Values, variant: str = "") -> None:
     needed = workload.needs(values, variant)
     available = free_memory()
     if needed > MEMORY_SHARE * available:
-        raise Unavailable(f"needs about {size(needed)} of memory; {size(available)} are free")
+        raise Unavailable(f"needs about {size(needed)} of memory; {size(available)} is free")
 
 
 def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
@@ -68,7 +68,7 @@ def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
     available = free_memory()
     if len(arms) < 2 or needed <= MEMORY_SHARE * available:
         return ""
-    return f"all {len(arms)} arms need up to {size(needed)} of memory together; {size(available)} are free"
+    return f"all {len(arms)} arms need up to {size(needed)} of memory together; {size(available)} is free"
 
 
 def missing_device(machine: Machine, arm: Arm) -> str:

@@ -31,8 +31,8 @@ from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
 
 MOST_GONE = 0.5
-"""Maximum share of the requested work that may be missing. Valid graphs also fold windows, masks and
-indices.
+"""A graph is reported if at least this share of the requested work is missing. Smaller shares are normal:
+even valid graphs fold windows, masks and indices into constants.
 """
 LEAST_LEFT = 0.1
 """Minimum share of the requested work that an XLA program must contain. Both counts are rough."""

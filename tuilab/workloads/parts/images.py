@@ -126,7 +126,7 @@ def _write(b: Build, shape: Shape) -> str:
     need = shape.bytes + shape.count * RECORD_EXTRA
     free = shutil.disk_usage(tempfile.gettempdir()).free
     if need > free:
-        raise Unavailable(f"the records need {size(need)} in {tempfile.gettempdir()}; {size(free)} are free")
+        raise Unavailable(f"the records need {size(need)} in {tempfile.gettempdir()}; {size(free)} is free")
     handle, name = tempfile.mkstemp(prefix="tuilab-", suffix=".tfrecord")
     rng = np.random.default_rng(0)
     try:
