@@ -11,8 +11,9 @@ from tuilab.model.arithmetic import _KNOWN, Shaped, Unknown, arithmetic
 
 
 class Counter:
-    """Counts the real operations of an algorithm. complex: a product counts as six operations, a sum as
-    two.
+    """Counts the real operations of an algorithm.
+
+    complex: True to count a product as six operations and a sum as two, as for complex numbers.
     """
 
     def __init__(self, complex: bool = False) -> None:
@@ -33,7 +34,7 @@ class Counter:
 def op(
     name: str, *inputs: tuple[int, ...] | None, out: tuple[int, ...], dtype: str = "float32", **about: Any
 ):
-    """Return an op with these input and output shapes. about: its attributes."""
+    """Return an op with these input and output shapes. about: the op's attributes."""
     return Shaped(name, inputs, (out,), (dtype,) * len(inputs), (dtype,), about.get)
 
 
@@ -94,8 +95,8 @@ def test_a_matrix_op_counts_the_operations_of_its_algorithm(
 @pytest.mark.parametrize(("dtype", "name"), [("complex64", "FFT"), ("float32", "RFFT")])
 @pytest.mark.parametrize("points", [256, 4_096])
 def test_a_transform_counts_its_butterflies(dtype: str, name: str, points: int) -> None:
-    """A butterfly is a complex product and two complex sums for two points; a real input or output saves
-    half.
+    """A butterfly consists of a complex product and two complex sums for two points. A transform with a real
+    input or output needs half the operations.
     """
     count = Counter(complex=True)
     for _ in range(int(math.log2(points))):

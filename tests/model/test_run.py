@@ -88,7 +88,7 @@ def test_a_cell_knows_its_extremes():
 
 
 def test_a_run_recognises_its_events():
-    """The start of a further process arrives twice, but counts once."""
+    """The event for the start of a second process arrives twice, but counts once."""
     state = folded(*story()[:1])
     assert state.apply(e.Caveat(run="r", code="c", message="m", arm=CPU.id)) is True
     assert state.apply(e.Caveat(run="another", code="c", message="m", arm=CPU.id)) is False

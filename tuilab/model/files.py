@@ -192,7 +192,10 @@ def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
 
 
 def _remove_left(target: Path) -> None:
-    """Remove temporary files of this target whose writers have ended; these files are unlocked."""
+    """Remove temporary files of this target whose writers have ended.
+
+    A writer locks its file until it ends, so an unlocked file has no writer.
+    """
     begins, left = _beginning(target), []
     with contextlib.suppress(OSError), os.scandir(target.parent) as found:
         left = [e for e in found if e.name.startswith(begins) and _LEFT.fullmatch(e.name, len(begins))]

@@ -103,7 +103,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     @property
     def on_host(self) -> bool:
-        """True if the host does all the work on any device, so that a GPU cannot be faster."""
+        """True if the host does all the work even in a GPU arm, so that a GPU cannot be faster."""
         return self.host_only or self.host_feeds
 
     @property

@@ -69,7 +69,9 @@ class ArmSamples:
     warm: bool | None = None
     warm_s: float = 0.0
     account: Account | None = None
-    """The account of a call without the profiler; `analysis` scales it to the median."""
+    """The time account of a call, for the call's time without the profiler. `analysis` scales it to the
+    median.
+    """
     status: Status | None = None
     reason: str = ""
     detail: str = ""
@@ -197,7 +199,7 @@ class RunState:
             self.arms[arm.id] = ArmState(arm, label)
 
     def _begin(self, zygote: int) -> None:
-        """Record that another process measures all further rounds."""
+        """Record that a new process measures all rounds from now on."""
         for arm in self.arms.values():
             for cell in arm.cells.values():
                 if cell.samples and (not cell.begun or cell.begun[-1] != self.rounds):
@@ -338,7 +340,10 @@ class RunState:
 
 
 def _shared(node: Node) -> Node:
-    """Return the node with interned strings, because the nodes of a large graph repeat a few strings."""
+    """Return a copy of the node with interned strings.
+
+    This saves memory, because the nodes of a large graph repeat a few strings.
+    """
     return Node(
         name=node.name,
         op=intern(node.op),

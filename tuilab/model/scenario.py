@@ -103,8 +103,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def expected_s(self, arms: int, start_s: float, forked: bool = False) -> float:
         """Estimate the seconds of a run at a single point, with all its processes.
 
-        start_s: seconds until TensorFlow is ready in a fresh process. forked: True if further processes can
-        be forked. Assumes that a call takes no longer than a block.
+        Assumes that a call takes no longer than a block. start_s: seconds until TensorFlow is ready in a
+        fresh process. forked: True if the processes after the first can be forked.
         """
         forked = forked and self.forks > 1
         chase_s = self.chase_s or self.limit_s / max(1, self.workers)
@@ -114,13 +114,17 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return first + start_s + (self.forks - 1) * (FORK_S + self.further_each_s(arms, forked))
 
     def further_each_s(self, arms: int, forked: bool = False) -> float:
-        """Estimate the seconds of a short further process; 0 if further processes are not short."""
+        """Estimate the seconds of each process after the first; 0 if the budget does not shorten these
+        processes.
+        """
         each = SETTLED_WARM_S + FORKED_AROUND_S if forked else FURTHER_WARM_S
         return arms * (each + FURTHER_ROUNDS * BLOCK_S["quick"]) if self.further_s else 0.0
 
     def for_process(self, index: int) -> "Budget":
-        """Return the budget of the process with that index, from 0. Further processes are short, because
-        the interval over processes narrows with their number, not with their length.
+        """Return the budget of the process with that index, from 0.
+
+        Processes after the first are short, because the interval over processes narrows with the number of
+        processes, not with their length.
         """
         if not self.further_s:
             return msgspec.structs.replace(self, limit_s=self.limit_s / max(1, self.workers))
@@ -159,7 +163,7 @@ In a forked process, the first ten calls of 20 ms were slower than later ones; s
 speed after 0.05 s.
 """
 FORKED_CHASE_S = 1.5
-"""Maximum `chase_s` of a run's first process if further processes are forked."""
+"""Maximum `chase_s` of a run's first process if the processes after it are forked."""
 FORK_S, FORKED_AROUND_S = 0.15, 0.1
 """Estimated seconds to start and end a forked process, and seconds per arm outside warm-up and rounds."""
 
