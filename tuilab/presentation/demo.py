@@ -53,7 +53,9 @@ MOST = 6
 SWEPT = (Crosses, ShareGrows, SamePlacement)
 """Claims that only a sweep can decide, which takes too long for a demo."""
 TIMED = (Faster, WaitsForInput, PhaseShare)
-"""Claims about times. They come first, because they are more interesting than a missing kernel."""
+"""Claims about times. The demo shows them before other claims, because a time is more interesting than, for
+example, a missing kernel.
+"""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Outcome:
     verdict: Verdict
     run: str = ""
     evidence: str = ""
-    """The verdict's evidence, then doubts about the run, such as a busy host."""
+    """The verdict's evidence, followed by the doubts about the run, such as a busy host."""
 
     @property
     def decided(self) -> bool:
@@ -76,7 +78,10 @@ class Outcome:
 
     @property
     def scored(self) -> bool:
-        """True if the user guessed, and the claim was decided or the guess "cannot be decided" is right."""
+        """True if the score counts the guess.
+
+        A guess about an undecided claim only counts if the user said that the claim cannot be decided.
+        """
         return bool(self.guess) and (self.decided or self.right)
 
 
@@ -154,8 +159,8 @@ class Demo:
 def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
     """Explain the verdict; "" if there is no explanation.
 
-    If the claim does not hold, this is the mistake in the document's code; if it holds, a finding about one
-    of the arms in the evidence.
+    The mistake in the document's code explains why a claim does not hold. A finding about one of the arms in
+    the evidence explains why a claim holds.
     """
     if verdict.verdict in ("refuted", "impossible"):
         wrong = opening(preset.wrong)
@@ -238,7 +243,10 @@ def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
 
 
 def lines(demo: Demo) -> tuple[str, str, str]:
-    """Return the claim, the question or the outcome, and the keys."""
+    """Return the claim, the question or its outcome, and the keys that work now.
+
+    After the last step, the score and the list of steps replace the claim and the question.
+    """
     first = demo.preset.claims[0]
     # The evidence explains the document's word, as in `we take “high” as at least 2×`.
     claim = first.text + (f" (In the document: “{first.said}”.)" if first.said else "")

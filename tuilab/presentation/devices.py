@@ -23,7 +23,9 @@ class Reading:
     """The largest possible value; None if unknown."""
     more: tuple[str, ...] = ()
     each: tuple[float, ...] = ()
-    """If the value is a mean: the averaged shares (0 to 1), one for each part of the device."""
+    """The shares (0 to 1) of which the value is the mean, one for each logical CPU; empty if the value is not
+    a mean.
+    """
     warn: bool = False
     """True if the value shows that the device is slowed down."""
 

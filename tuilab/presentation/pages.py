@@ -162,7 +162,7 @@ def not_judged(lab_state: LabState, evidence: str) -> list[str]:
 def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) -> Iterator[PageLine]:
     """Yield the lines of a claim: its verdict, evidence and advice.
 
-    unjudged: the lab's state if the verdict does not count yet; the lines explain why it does not.
+    unjudged: the lab's state, to explain why the verdict does not count yet; None if the verdict counts.
     """
     if verdict is None:
         yield (("Not measured yet; {run} measures it.", "aside"),)

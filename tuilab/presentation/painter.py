@@ -129,8 +129,8 @@ class Painter:
             self._due = loop.call_later(wait, self._paint)
         elif self._due is None and not self.pacing.wait(shown.elapsed_s, shown.rounds):
             self._due = loop.call_soon(self._paint)
-        # Otherwise, the paint of the delayed report also draws this change. The worker waits for that paint;
-        # a separate paint would overlap a measurement.
+        # While a report is delayed, a change that nobody waits for gets no paint of its own, which would overlap
+        # a measurement. The worker waits for the report's paint, which draws the change too.
         due = self._due
         if due is None or (isinstance(due, asyncio.TimerHandle) and due.when() > loop.time() + LEAST_S):
             self._let_go()

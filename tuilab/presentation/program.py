@@ -91,10 +91,10 @@ def about(finding: Bottleneck) -> tuple[str, str]:
 
 
 def selects(finding: Bottleneck, *, tries: bool, running: bool) -> str:
-    """Describe what the select key does with a finding: it tries the change on the program's step, or opens
-    a preset.
+    """Describe what the select key does with a finding: it tries the change on the program's step, or opens a
+    preset.
 
-    tries: True if the change can be tried on the program's step. Otherwise, the text gives the reason.
+    tries: True if the change can be tried on the program's step; if False, the text explains why not.
     """
     if tries:
         return "{table.select} measures your step with the change"

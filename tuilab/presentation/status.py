@@ -46,7 +46,9 @@ def status(lab_state: LabState) -> Status:
 
 
 def background(lab_state: LabState) -> str:
-    """Return the number of runs in the background, or which run has finished there; "" if there is none."""
+    """Return how many runs continue in the background, or which background run has finished; "" if there are
+    no such runs.
+    """
     if many := len(lab_state.background):
         return f"{plural(many, 'run')} in the background"
     name = lab_state.from_background
@@ -173,10 +175,10 @@ def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
 
 
 def most_processes(state: RunState) -> int:
-    """Return the maximum number of processes of a run. It is larger if processes can be forked, which
-    requires a machine without a GPU.
+    """Return the maximum number of processes of a run.
 
-    A stopped run may use another process when it resumes.
+    The maximum is larger on a machine without a GPU, because processes can be forked there. A resumed
+    run may exceed the maximum, because resuming the run starts another process.
     """
     if state.budget is None or state.machine is None:
         return 0
@@ -225,7 +227,11 @@ def _known_of(state: RunState, arm: ArmState, left: Sequence[int]) -> list[int]:
 
 
 def _from_now(each: Sequence[float], on_this_s: float) -> float:
-    """Return the remaining seconds for these sizes, the first of which is in progress."""
+    """Return the remaining seconds of a sweep.
+
+    each: estimated seconds of each unfinished size; the first of these sizes has been in progress for
+    `on_this_s` seconds.
+    """
     return max(0.0, each[0] - on_this_s) + math.fsum(each[1:])
 
 

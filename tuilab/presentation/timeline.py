@@ -202,7 +202,9 @@ def tracks(spans: Sequence[Span]) -> list[Track]:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The columns `first` to `end` - 1 of a track: one span, or several short ones together (span None)."""
+    """The columns of a track from `first` up to but not including `end`. They show one span, or several short
+    spans together (`span` is then None).
+    """
 
     first: int
     end: int
@@ -211,9 +213,9 @@ class Stretch:
 
 
 def stretches(track: Track, begin: float, finish: float, columns: int) -> list[Stretch]:
-    """Return what to draw of a track between `begin` and `finish` in that number of columns.
+    """Return the stretches to draw of a track between the times `begin` and `finish`, in `columns` columns.
 
-    The time that this takes depends on the number of columns, not on the number of spans.
+    The function's run time depends on the number of columns, not on the number of spans.
     """
     per_column = (finish - begin) / columns
     out: list[Stretch] = []
