@@ -46,8 +46,8 @@ RUN = (
     "tuilab hosts",
 )
 FINE = {"check": (0, 1), "run": (0, 2, 4)}
-"""Valid exit codes besides 0: 1 for a document with findings, 2 for an unknown GPU, 4 for an unconfirmed
-claim.
+"""Valid exit codes of commands that may fail: 1 for a document with findings, 2 for an unknown GPU, 4 for an
+unconfirmed claim.
 """
 
 # commands that other tests run, each with its test

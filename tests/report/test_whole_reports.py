@@ -67,9 +67,9 @@ def with_claims(state: RunState) -> tuple[RunState, Sequence[Claim]]:
 
 
 def told(state: RunState, claims: Sequence[Claim]) -> str:
-    """Return the full and the brief report, and digests of the JSON's fields and of the documents.
+    """Return the full and the brief text report, and digests of the JSON's fields and of all other formats.
 
-    The JSON and the documents themselves would be a hundred times as long.
+    The complete JSON and the other formats would be a hundred times as long.
     """
     result = summarise(state, claims)
     brief = "\n".join(line for _, line in lines(result, details=False, most=80))

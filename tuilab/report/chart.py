@@ -47,13 +47,13 @@ class Series:
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     hollow: frozenset[int] = frozenset()
-    """Indices of unfinished points, which are drawn hollow."""
+    """Indices of the points whose measurement has not finished; these points are drawn hollow."""
     median: float | None = None
     band: Limits | None = None
-    """The interval of `median`."""
+    """The 95% interval of `median`."""
     note: str = ""
     tell: Callable[[int], str] | None = None
-    """Returns more text about the point with that index."""
+    """Returns a description of a point, given the point's index."""
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ class Statement(msgspec.Struct, kw_only=True):
     text: str
     """The claim in the lab's words, or as quoted from the document."""
     title: str = ""
-    """Title of that preset."""
+    """Title of the preset that tests the claim."""
     line: int = 0
     """Line in the document, from 1; 0 if unknown."""
     verdict: VerdictWord | None = None
     evidence: str = ""
     run: str = ""
-    """Id of the run that decided the claim; "" before that."""
+    """Id of the run that decided the claim; "" if no run has decided it yet."""
     emulated: bool = False
 
     @property

@@ -168,7 +168,9 @@ def programs_text(together: Together) -> str:
 
 
 def programs_json(together: Together) -> str:
-    """Return the JSON object of `tuilab watch --json`, which for one host is the object of its page."""
+    """Return the JSON text that `tuilab watch --json` prints: the page of a single program, or an object with
+    the pages of all programs.
+    """
     if len(together.programs) == 1:
         return page_json(together.programs[0])
     return msgspec.json.format(msgspec.json.encode(together), indent=2).decode() + "\n"

@@ -68,11 +68,11 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
 
 
 def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
-    """Map each arm's id to the ratio of its time to that of the fastest arm with the same work.
+    """Map each arm's id to its time divided by the time of the fastest arm with the same work.
 
-    The ratio is the one in the answer, over common rounds and with an interval, so it may differ from the
-    ratio of the medians. If the run did not compare the two arms, it is the ratio of the displayed
-    medians, without an interval.
+    If the run compared the two arms, the result is the ratio from the answer. That ratio covers the arms'
+    common rounds and has an interval, so it may differ from the ratio of the medians. For arms that the run
+    did not compare, the result is the ratio of the displayed medians, without an interval.
     """
     known = {
         (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
@@ -97,7 +97,7 @@ def arm_rows(result: RunResult) -> list[list[str]]:
 
 
 MOST_APART = 2
-"""Maximum number of arms that a row names; for more arms, it gives their number."""
+"""Maximum number of arms that a row names; a row for more arms shows only how many there are."""
 
 
 def _join_arms(arms: list[ArmResult]) -> str:
@@ -326,8 +326,9 @@ def sections(result: RunResult) -> list[Section]:
 
 
 def advice(result: RunResult) -> list[str]:
-    """Return what limits the arms and what to do, most severe first. Arms with the same limit share a
-    sentence.
+    """Return sentences on what limits the arms and what to do about it, most severe limit first.
+
+    Arms with the same limit share a sentence.
     """
     labels = {arm.id: arm.label for arm in result.arms}
     groups: dict[tuple[str, ...], list[Diagnosis]] = {}
@@ -394,7 +395,7 @@ def interval_line(result: RunResult) -> str:
 
 
 def doubtful_line(result: RunResult) -> str:
-    """Return the doubts about the figures in a few words; "" if there are none."""
+    """Summarize the doubts about the figures in a few words; "" if there are no doubts."""
     return f"⚠ {result.confidence.badge}" if result.confidence and result.confidence.badge else ""
 
 

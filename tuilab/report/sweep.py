@@ -87,9 +87,10 @@ def rounded(value: float) -> str:
 
 
 def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str], str]:
-    """Describe the point with that parameter value: the answer, and the devices of the arm's ops.
+    """Return sentences about one point of a sweep, and the kind of device that is faster at this point.
 
-    Also returns the kind of device that is faster there, `CPU` or `GPU`; "" if nothing was measured.
+    The sentences are the answer, and the devices of the arm's ops. The kind of device is `CPU` or `GPU`; ""
+    if nothing was measured. place: the swept parameter and its value at the point.
     """
     name, value = place
     point = next((p.index for p in state.points if p.values.get(name) == value), None)
