@@ -1,7 +1,7 @@
 """Runs commands as another user of the machine. Reads trials as JSON lines and answers each with one line.
 
 Each trial is a fork. The other user may be unable to read the Python files. A trial therefore runs the
-command first with full privileges, which imports the files, and then without.
+command first with full privileges, which imports the files, and a second time without these privileges.
 """
 
 import contextlib

@@ -15,8 +15,8 @@ import pytest
 HERE = Path(__file__).parent
 FOREVER = 2**40
 KILLED, HALF, CUT, GROWN = -1, -2, -3, -4
-"""Values in place of an errno. They kill the process, write only half of the data, truncate the file
-before it is read, or extend the file before it is read.
+"""Values in place of an errno. In this order: kill the process, write only half of the data, truncate the
+file before it is read, and extend the file before it is read.
 """
 
 
@@ -24,8 +24,8 @@ before it is read, or extend the file before it is read.
 class Outcome:
     """The outcome of a trial.
 
-    code: the command's exit code, or "hang". calls: number of system calls of the kind that fails. stays: a
-    process of the command still runs.
+    code: the command's exit code, or "hang". calls: number of system calls of the kind that was made to fail.
+    stays: True if a process of the command still runs.
     """
 
     code: int | str

@@ -1,4 +1,6 @@
-"""Opens a folder of hostile model files in each possible way, and checks the folders around it."""
+"""Opens a folder of hostile model files in each possible way, and checks that the other folders stay
+unchanged.
+"""
 
 import contextlib
 import json
@@ -22,11 +24,11 @@ SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "mode
 SECRET = "planted-secret-4c1f"
 LIMIT_S = 15
 PATIENCE_S = 240.0
-"""Seconds after which a command counts as hanging: the limit for opening a model, plus the start on a
-busy machine.
+"""Seconds after which a command counts as hanging: the time limit for opening a model, plus the startup time
+on a busy machine.
 """
 BASE = 1_500_000_000
-"""Memory in bytes of a command and its two TensorFlow processes before they open a model."""
+"""Memory use in bytes of a command and its two TensorFlow processes before they open a model."""
 
 LAB = """
 import asyncio, json, sys

@@ -1,7 +1,8 @@
 """Random attacks on the lab with fixed seeds. Measurements survive, no process or file is left behind, and no
 traceback appears.
 
-A few trials by default, many with `--long`. At its end, each test prints its results (shown with `-s`).
+The tests make a few trials by default, and many with `--long`. Each test ends by printing its results, which
+`-s` shows.
 """
 
 import asyncio
@@ -520,7 +521,8 @@ def test_no_parameter_value_breaks_an_export(tmp_path, name, value):
 
 
 def test_a_remote_host_cannot_write_into_another_run(tmp_path):
-    """The remote host sends the other run's events while it is idle, and again during its own run."""
+    """The remote host sends events of the other run before its own run starts, and again during its own run.
+    """
     file = filled(tmp_path)
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]

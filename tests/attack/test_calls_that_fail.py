@@ -66,9 +66,9 @@ RUNS = {f"run{number}": 300 for number in range(3)}
 class Command:
     """A command to attack.
 
-    words: its command line. measures: the command needs a worker. in_worker: calls of the worker fail instead
-    of the command's. reads: the user's own files that the command reads. varies: the output contains times,
-    so the test compares only its structure. stdout: a file for the output.
+    words: its command line. measures: the command needs a worker. in_worker: system calls of the worker fail,
+    not those of the command. reads: the user's own files that the command reads. varies: the output contains
+    times, so the test compares only its structure. stdout: a file for the output.
     """
 
     words: str
@@ -300,7 +300,9 @@ class Attack:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
     def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
-        """Return True if a file differs only in times, or if killing the command explains its content."""
+        """Return True if a changed file is no error: it differs only in times, or the failed command explains
+        its content.
+        """
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True
         # The shell has truncated this file. The exit code reports the failure.

@@ -1,4 +1,4 @@
-"""Opens every hostile model file in every way, and checks the folders around it.
+"""Opens every hostile model file in every way, and checks that the other folders stay unchanged.
 
 `pytest --long -s` prints a row for each file and way.
 """

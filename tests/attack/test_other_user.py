@@ -65,8 +65,8 @@ class Users:
         return code, out, err
 
     def act(self, name: str, code: str, warm: str = "", **more: str) -> Any:
-        """Run Python code as that user; return the object that the code prints. The code may continue to run
-        until the tests end.
+        """Run Python code as the user with this name; return the object that the code prints as JSON. The
+        code may continue to run until the tests end.
 
         warm: modules to import first.
         """

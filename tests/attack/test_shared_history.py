@@ -116,7 +116,9 @@ class Shared:
             return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
 
     def end(self) -> None:
-        """Close everything, import background runs, and compare the history with the workers' counts."""
+        """Close everything, import background runs, and check that the history contains all rounds that the
+        workers counted.
+        """
         for terminal in self.labs.values():
             terminal.press("q")
             terminal.ended()

@@ -40,8 +40,8 @@ inbox: queue.SimpleQueue[requests.Measure] = queue.SimpleQueue()
 
 
 def measure_all() -> None:
-    """Measure runs in sequence, like the real worker. The end of a run must not close the file of the
-    next run.
+    """Measure runs in sequence, like the real worker. When a run ends, the spool file of the next run must
+    stay open.
     """
     while True:
         measure(inbox.get())

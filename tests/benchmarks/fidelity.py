@@ -498,7 +498,7 @@ def _enough(ratios: list[float], elapsed_s: float) -> bool:
 
 
 def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
-    """Time a block as a script does, after the number of untimed calls that tuilab makes."""
+    """Time a block of calls as a script does, after as many untimed calls as tuilab makes."""
     if isinstance(script, Loop):
         script.start()
         calls = max(calls, Loop.SKIPPED)

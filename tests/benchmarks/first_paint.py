@@ -42,7 +42,9 @@ def paint(
 
 
 def measure() -> list[Row]:
-    """Return rows for the lab's first word and its presets, for the bare app, and for the other programs."""
+    """Return rows for the times until the lab paints its first word and its presets, until the bare Textual
+    app paints, and until the other programs paint.
+    """
     title = catalogue.load().presets[0].title[:16]
     with tempfile.TemporaryDirectory() as state:
         sides: dict[str, Callable[[], list[float]]] = {

@@ -3,8 +3,8 @@ code.
 
   python -m tests.benchmarks --only functions
 
-Uses shared rounds, as in `fidelity`. The timing by hand calls each function as its author would, with the
-same arrays.
+Each round measures both, as in `fidelity`. The timing by hand calls each function as its author would, with
+the same arrays.
 """
 
 import functools

@@ -19,8 +19,8 @@ HOW = (
 
 
 def answer(terminal: Terminal, key: str, patience_s: float = 5.0) -> float:
-    """Return the seconds from a key press until cells of the preset list arrive. Only the key press
-    changes these cells.
+    """Return the seconds from a key press until new cells of the preset list arrive in the terminal. Nothing
+    but the key press changes these cells.
     """
     mark = terminal.sent
     at = terminal.press(key)

@@ -137,9 +137,9 @@ Row = dict[str, Any]
 
 
 def report(rows: Sequence[Row]) -> str:
-    """Return a row per arm: the scatter between processes and its sources, with 95% bootstrap intervals.
+    """Return a table with a row per arm: how much processes differ and why, with 95% bootstrap intervals.
 
-    Resamples rows only within the same minute.
+    The bootstrap resamples rows only within the same minute.
     """
     lines = [
         "| arm | fresh scatter | forks scatter | of it between zygotes | forked / fresh |",

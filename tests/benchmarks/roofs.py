@@ -210,8 +210,8 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
 
 
 def _sweep(declaration, values) -> Sweep | None:
-    """Return three sizes that the constraints allow, on the workload's axis or, without an axis, on the
-    batch; None if there are none.
+    """Return a sweep over the sizes in SIZES that the constraints allow: of the workload's axis or, without
+    an axis, of the batch. None if the parameter is not an integer.
     """
     parameter = declaration.parameter(declaration.axis if values.get(declaration.axis) else "batch")
     if not isinstance(parameter, Integer | LogInteger):

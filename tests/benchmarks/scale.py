@@ -183,7 +183,7 @@ def keep_many(folder: Path) -> None:
 
 
 async def drawn(app: "TestLab") -> None:
-    """Wait until the effects of a key press have ended and the screen is drawn."""
+    """Wait until the app has processed a key press and drawn the screen."""
     from tests.tui.lab import still
     from tests.tui.quick import handled
 

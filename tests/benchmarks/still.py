@@ -32,7 +32,7 @@ class Watch:
         self._before, self._own = interference.read_counters(), _own()
 
     def said(self) -> str:
-        """Return a sentence for the table. Call this function after all children have ended."""
+        """Return a sentence for the table. Call this method after all child processes have ended."""
         now, cores = interference.read_counters(), os.cpu_count() or 1
         if now.busy_s is None or self._before.busy_s is None:
             return "The system does not report what others used during the measurement."

@@ -181,13 +181,14 @@ def table(answers: list[Answer], note: str) -> str:
 
 
 def until(against: Answer, half: float) -> float:
-    """Return the seconds that the other tool would need to reach the relative half-width `half`."""
+    """Return the seconds that the tool of `against` would need to reach the relative half-width `half`."""
     wanted = max(MIN_SAMPLES, len(against.runs) * (against.half / half) ** 2)
     return against.wall_s * wanted / len(against.runs)
 
 
 def agreement(answers: list[Answer], against: Answer) -> str:
-    """Return a sentence: whether tuilab's answers and the other tool's processes agree.
+    """Return a sentence that reports whether tuilab's answers agree with the processes of the tool in
+    `against`.
 
     Compares intervals over processes, because this STFT's graph takes one of several paths (87 to 105 µs) in
     each process.

@@ -42,7 +42,7 @@ ARMS = (
 )
 RUN_S = 15.0
 AROUND_S = 0.02
-"""Minimum time in seconds between an idle round and any busy time."""
+"""Minimum time in seconds between an idle round and the nearest busy time of a hog."""
 LEAST = 20
 
 

@@ -89,8 +89,8 @@ OLD, NEW = Arm("CPU:0", "graph", host="old"), Arm("CPU:0", "graph", host="new")
 
 
 def by_turns(*processes: int, settings: tuple[str, ...] = ()) -> RunState:
-    """Return a run of two environments. processes: number of rounds in each process. settings:
-    environment variables of `new`.
+    """Return a run of two environments. processes: number of rounds in each process. settings: environment
+    variables of the second environment, `new`.
     """
     places = {"old": ("/envs/old", ()), "new": ("/envs/new", settings)}
     there = [

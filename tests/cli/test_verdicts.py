@@ -36,7 +36,9 @@ def test_a_note_below_the_intervals_says_what_they_describe():
 
 @pytest.mark.real_worker
 def test_verdicts_are_printed_for_the_presets_named(tmp_path):
-    """Claims about TensorFlow itself can be tested on any machine. A counterexample does not refute "may"."""
+    """Claims about TensorFlow itself can be tested on any machine. A counterexample does not refute a claim
+    that something "may" happen, so the verdict is "undecided".
+    """
     done = calling.run(tmp_path, "verdicts", "stft-windows", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)

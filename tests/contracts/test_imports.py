@@ -149,7 +149,9 @@ def test_one_module_imports_plotext():
 
 
 def circles() -> list[list[str]]:
-    """Return groups of files that import each other in a cycle. Imports for type checking count too."""
+    """Return groups of files that import each other in a cycle. This includes imports that serve only type
+    checking.
+    """
     import grimp
 
     graph = grimp.build_graph("tuilab", cache_dir=None)
@@ -178,5 +180,5 @@ def circles() -> list[list[str]]:
 
 
 def test_no_files_import_each_other():
-    """Such files are usually one class that was split over several files."""
+    """Files that import each other are usually a single class that was split over several files."""
     assert circles() == []

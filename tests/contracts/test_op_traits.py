@@ -11,7 +11,7 @@ FOLDER = Path(tuilab.__file__).parent
 DTYPES = ("HOST_DTYPES", "ALWAYS_ON_HOST")
 TRAITS = {name: of for name, of in vars(ops).items() if isinstance(of, frozenset) and name not in DTYPES}
 ALIKE = 0.5
-"""Minimum Jaccard similarity at which two sets of ops count as the same fact."""
+"""Minimum Jaccard similarity at which two sets of ops are considered the same fact."""
 
 
 def repeated(source: str) -> list[tuple[str, int]]:

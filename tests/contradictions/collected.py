@@ -205,7 +205,9 @@ def _quotient(
 
 
 def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:
-    """Yield an error for each report, or JSON, in which a verdict or its evidence contradicts the figures."""
+    """Yield an error for each verdict that the JSON or a report lacks or changes, and for evidence that
+    contradicts the figures.
+    """
     pages = {
         "text": table(result),
         "markdown": re.sub(r"\\(.)", r"\1", FORMATS["markdown"][1](result, state)),

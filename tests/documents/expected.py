@@ -17,7 +17,9 @@ SUFFIX = ".expected.toml"
 
 
 class Expected(msgspec.Struct, forbid_unknown_fields=True):
-    """The expected result for a document. A finding is on the nth line (from 1) that contains `at`."""
+    """The expected result for a document. In `findings`, a finding's line is the `nth` one (from 1, by
+    default the first) that contains the text `at`.
+    """
 
     examples: int
     findings: list[dict[str, Any]] = []

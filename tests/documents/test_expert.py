@@ -87,7 +87,9 @@ class Probe:
 
 
 def found(probe: Probe, notes: bool = False) -> list[tuple[str, str, str]]:
-    """Return code, line text and message of each finding at the default level; with `notes`, of each note."""
+    """Return the code, line text and message of each finding at the default level; with `notes`, of each note
+    instead.
+    """
     with TemporaryDirectory() as folder:
         for name, text in ((probe.file, probe.head + probe.text), *probe.beside):
             Path(folder, name).parent.mkdir(exist_ok=True)

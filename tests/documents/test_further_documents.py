@@ -1,5 +1,5 @@
-"""Documents in further styles. Their expected findings were written before the checker first read the
-documents.
+"""Documents with expected examples, presets and findings. The expected findings were written before the
+checker first read the documents.
 """
 
 import pytest

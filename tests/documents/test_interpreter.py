@@ -129,7 +129,7 @@ def test_shapes_and_dtypes(expression, before, expected):
     st.lists(st.integers(1, 9), min_size=1, max_size=4), st.lists(st.integers(1, 9), min_size=1, max_size=4)
 )
 def test_broadcasting_is_numpys(one, other):
-    """Compares with NumPy for shapes that can be broadcast."""
+    """Compares the result with NumPy's if the two shapes can be broadcast."""
     import numpy as np
 
     try:

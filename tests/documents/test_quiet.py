@@ -1,4 +1,4 @@
-"""The checker knows which calls wait, does not report unknown calls, and still finds mistakes."""
+"""The checker knows which calls wait. It reports mistakes, but no unknown calls."""
 
 import json
 

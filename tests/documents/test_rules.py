@@ -1,4 +1,4 @@
-"""Each rule reports its wrong example on the right line, and not the corrected example."""
+"""Each rule reports its wrong example on the right line, and does not report its corrected example."""
 
 import re
 import textwrap

@@ -71,7 +71,7 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def said(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done]]:
-    """Run each command in that environment and return the outputs. Afterwards, check that the
+    """Run each command in the environment `folder` and return the outputs. Afterwards, check that the
     environment's folder is unchanged.
     """
     before = contents(folder)

@@ -41,8 +41,8 @@ class Catalogue(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
     def find(self, name: str) -> Preset:
-        """Return the preset with that name. Raises InputError, which describes the problem if its file is
-        invalid.
+        """Return the preset with that name. Raises InputError if there is no such preset, or if the preset's
+        file is invalid.
         """
         for preset in self.presets:
             if preset.name == name:

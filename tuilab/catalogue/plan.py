@@ -91,8 +91,8 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
 
 
 def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[float], int]) -> tuple[int, ...]:
-    """Return the values from `low` to `high`. `allowed` rounds the multiples of a factor; steps are
-    rounded to whole numbers.
+    """Return the values from `low` to `high`. A `stride` such as `x4` is a factor: `allowed` rounds each
+    product to an allowed value. Any other `stride` is a step, and each sum is rounded to a whole number.
     """
     by_factor = stride[:1] in ("x", "*", "×")
     try:

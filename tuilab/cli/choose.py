@@ -54,8 +54,8 @@ def make_resolver(
     envs: Sequence[Environment] = (),
     claimed: bool = False,
 ) -> Choice:
-    """Return a function that turns the options into settings. Checks the options as far as possible before a
-    worker starts, because only a worker knows the parameters of a user's code.
+    """Return a function that turns the options into settings. Options for a preset are checked at once. The
+    parameters of a user's code are checked later, because only a worker knows them.
 
     check: called with the settings as soon as they are known. envs: environments to measure in, in addition
     to the hosts. claimed: require at least one claim. Raises InputError.

@@ -83,9 +83,10 @@ def note(about: dict[str, Any], faults: list[BaseException]) -> None:
 
 
 async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
-    """Await the task. Ctrl-C calls `what.stop()`, or cancels the task if nothing can be stopped.
+    """Await the task and return its result. Ctrl-C calls `what.stop()`, which lets the task end early. If
+    nothing can be stopped, Ctrl-C cancels the task.
 
-    Raises KeyboardInterrupt.
+    Raises KeyboardInterrupt if the task was cancelled.
     """
     task = asyncio.ensure_future(acting)
     loop = asyncio.get_running_loop()

@@ -176,8 +176,8 @@ def misplaced(command: Sequence[str]) -> list[str]:
 def check_options(
     fail_on: tuple[str, ...], files: Mapping[str, Path | None], command: tuple[str, ...]
 ) -> None:
-    """Raise InputError if an option is invalid. Otherwise `watch` would reject the option only after the
-    program has ended.
+    """Raise InputError if an option is invalid, so that `watch` rejects it before the program runs and not
+    afterwards.
 
     files: the output file of each option.
     """

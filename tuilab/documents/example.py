@@ -30,10 +30,10 @@ class Example:
 
     events, regions: the events and timed regions that occur when this block runs, including those in
     functions of earlier blocks. written, clocked: the events and timed regions on lines of this block,
-    whichever block runs them. uses, scopes, tries, loops and misfits are also limited to the lines of this
-    block. api: TensorFlow's names, None if unknown. installs: the line that installs TensorFlow, 0 for none.
-    magics: (line, name) of its IPython magics. undefined: (line, name) of unbound names. ignored: codes
-    suppressed by comments, `*` for all.
+    whichever block runs them. uses, scopes, tries, loops, misfits: those on lines of this block. api:
+    TensorFlow's names, None if unknown. installs: the line that installs TensorFlow, 0 for none. magics:
+    (line, name) of its IPython magics. undefined: (line, name) of unbound names. ignored: codes suppressed by
+    comments, `*` for all.
     """
 
     block: Block

@@ -23,8 +23,8 @@ SLURM = "slurm"
 
 
 class DaskGrid:
-    """A client of a Dask scheduler. cluster: the queue jobs that this client started; None if it started
-    none.
+    """A client of a Dask scheduler. cluster: the queue jobs that this client started; None if it started no
+    jobs.
     """
 
     def __init__(self, client: Any, cluster: Any = None) -> None:
@@ -36,7 +36,7 @@ class DaskGrid:
     async def open(cls, on: str, jobs: int) -> "DaskGrid":
         """Connect to the scheduler at `on` (`tcp://host:8786`), or start `jobs` jobs in the queue (`slurm`).
 
-        Raises InputError for any other value of `on`, WorkerError if the scheduler does not answer.
+        Raises InputError if `on` is neither an address nor `slurm`, and WorkerError if no scheduler answers.
         """
         # By default, Dask retries a missing scheduler forever.
         dask.config.set({"distributed.comm.timeouts.connect": CONNECT_S})

@@ -36,7 +36,7 @@ class Grid(Protocol):
         """Measure a job on a node and return the result. Raises NodeLost or NodeUnfit."""
 
     async def stop(self) -> None:
-        """Stop every node. Each job then ends shortly and returns the data it has so far."""
+        """Stop every node. A stopped job ends soon and returns the data measured so far."""
 
     def on_progress(self, topic: str, listen: Callable[[str, str], None]) -> None:
         """Call `listen` with a run's id and a short status whenever a node reports progress."""

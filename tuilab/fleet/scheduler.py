@@ -22,7 +22,8 @@ MOST_LOST = 3
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """The current activity of a node, for display. done, total: numbers of jobs in the whole task.
+    """The current activity of a node, for display. done: number of finished jobs on all nodes. total: number
+    of all jobs.
 
     step: True if an activity starts or ends. grave: True if something unusual happened.
     """

@@ -32,11 +32,11 @@ class Sums:
     """Sums over all calls, in picoseconds.
 
     calls: for each call, its time by phase; the phases add up to the call's duration. events: number of
-    events on the calling thread within the calls. ops: each op's share of the calls' time. busy: each op's
-    own durations. devices: for each device, the time during which it ran a kernel. on_device: time by phase
-    on devices other than the host, according to the devices' clocks. beside: durations of the input
-    pipeline's ops, which run concurrently. computed, copies: the ops that ever computed or copied; all other
-    ops only waited.
+    events on the calling thread within the calls. ops: each op's share of the calls' time. busy: the total
+    duration of each op, not shared with concurrent ops. devices: for each device, the time during which it
+    ran a kernel. on_device: time by phase on devices other than the host, according to the devices' clocks.
+    beside: the durations of the input pipeline's ops, which run concurrently with the calls. computed,
+    copies: the ops that ever computed or copied; all other ops only waited.
     """
 
     windows: list[Window]

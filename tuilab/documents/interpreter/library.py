@@ -62,7 +62,7 @@ class Arguments:
     open: bool = False
 
     def get(self, *names: str, default: Value = NONE) -> Value:
-        """Return the argument for the first of these parameters for which the call passes one."""
+        """Return the value of the first of these parameters that the call passes, or else `default`."""
         for name in names:
             if name in self.values:
                 return self.values[name]

@@ -71,7 +71,7 @@ def always(dtype: str) -> DtypeOf:
 
 def requested_dtype(default: str | None) -> DtypeOf:
     """Return a function that maps a call's arguments to the requested dtype (None if unknown), or to
-    `default` if the call requests none.
+    `default` if the call requests no dtype.
     """
     return lambda args: dtype_of(args.get("dtype")) if args.has("dtype") else default
 
@@ -133,8 +133,8 @@ def spaced(args: Arguments) -> Shape:
 
 
 def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
-    """Return a function that returns the dtype that a call requests, or the dtype that the library gives the
-    fill value.
+    """Return a function that maps a call's arguments to the dtype of the result: the requested dtype, or else
+    the dtype that the library infers from the fill value.
     """
     default = "float64" if library == "np" else None
     return lambda args: (
@@ -486,8 +486,8 @@ def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
 def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a call that makes an array from a list or a tensor. It waits for a tensor. Measured times in a
-    list still count as measured times.
+    """Evaluate a call that makes an array from a list or a tensor. If the argument is a tensor, the call
+    waits for its value. Measured times in a list still count as measured times.
     """
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":

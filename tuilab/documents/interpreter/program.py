@@ -137,7 +137,7 @@ def _read_example(interpreter: Interpreter, example: Code) -> None:
 def _read_uncalled(interpreter: Interpreter) -> None:
     """Interpret each uncalled function as a caller would, in the example that defines it.
 
-    Functions that other functions mention come last, because interpreting the others may call them.
+    Functions that other functions mention come last, because those other functions may call them.
     """
     index, named, waiting = 0, _mentioned_names(interpreter.functions), list[Function]()
     for function in interpreter.functions:

@@ -144,8 +144,8 @@ _WORDS = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES.items()
 
 
 def set_up(name: str) -> str:
-    """Return a phrase for what an unknown function does, judging by its name, if it does not compute; "" if
-    unclear.
+    """Return a phrase for the action of an unknown function that computes nothing, such as "a file is read or
+    written"; "" if its name does not show the action.
     """
     dotted = callee(name)
     parts = dotted.split(".")[-2:]

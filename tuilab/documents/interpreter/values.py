@@ -22,7 +22,7 @@ class Known(Value):
 
 @dataclass(frozen=True, slots=True)
 class Unknown(Value):
-    """A value that could not be resolved, with the reason and the place.
+    """A value that could not be resolved, with the reason and the line.
 
     options: its possible values, if known.
     """

@@ -116,8 +116,8 @@ class Comparison(NamedTuple):
     by: float
     """Minimum factor; 1 if the statement gives no lower limit."""
     times: str
-    """A phrase with the stated times that also reports if they contradict the statement; "" if no time is
-    stated.
+    """A phrase with the stated times and, if they contradict the statement, a remark about that; "" if no
+    time is stated.
     """
 
 

@@ -66,8 +66,8 @@ def _unreadable(text: str, expected: str) -> Document:
 
 
 def _first_lines(text: str) -> tuple[str, bool]:
-    """Return at most MOST_LINES lines of the text, because even empty lines take time to process. Also return
-    True if this is the whole text.
+    """Return the first MOST_LINES lines of the text, and whether these are the whole text. Even empty lines
+    take time to process.
     """
     if text.count("\n") < MOST_LINES:
         return text, True

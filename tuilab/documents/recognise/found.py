@@ -70,10 +70,10 @@ def loops_outside(trace: Trace, region: Region) -> int:
 
 
 def repeats_in_unit(trace: Trace, event: TraceEvent, *, timers: bool = False) -> int | None:
-    """Return the number of times that loops run an event within the work that is timed once; within the
-    program if the event is not timed. None if unknown.
+    """Return the number of times that loops run an event within one timed unit of work. For an event that is
+    not timed, count its runs in the whole program. None if unknown.
 
-    timers: leave out only the repetitions of timers such as `timeit`, and the loops around such timers.
+    timers: only timers such as `timeit` delimit a unit, so the loops around a pair of clock readings count.
     """
     around = [r for r in trace.regions if r.first < event.index < r.last]
     outside = [loops_outside(trace, r) for r in around if not timers or r.via != "clock"]

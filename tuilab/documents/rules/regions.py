@@ -194,7 +194,7 @@ _CHEAP = ("host-op", "python", "print")
 
 def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
     """Yield results that the region reads but did not compute. Yields nothing if the region binds names,
-    because TL101 reports this.
+    because TL101 reports such a region.
     """
     if not any(event.kind == "bind" for event in events):
         yield from _computed_before(example, region, events)

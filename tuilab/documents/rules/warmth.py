@@ -153,7 +153,7 @@ _SEEN = {True: "", False: ", as far as the code shows"}
 
 @dataclass(frozen=True)
 class _Cold:
-    """The timings that start on the same line and include a first call. A helper function may time
+    """Timings that include a first call and start on the same line, for example in a helper that times
     several functions.
     """
 
