@@ -1,4 +1,6 @@
-"""An account splits a call's time into parts that add up. Each part names its source, or is unknown."""
+"""An account splits a call's time into parts whose sum is that time. Each part names its source, or is
+unknown.
+"""
 
 import msgspec
 import pytest
@@ -52,8 +54,8 @@ def test_profiler_overhead_is_subtracted_from_the_parts_it_slows() -> None:
         0.5e-3
     )
     few = of_profile(calls, 3.6e-3, events=40)
-    # Rounds differ by more than the 40 recorded events could cost. The rest is a change of the machine's
-    # speed, which affects all parts.
+    # Calls without the profiler are faster by more than the 40 recorded events could cost. The rest of the
+    # difference is a change of the machine's speed, which affects all parts.
     assert few.seconds("compute") == pytest.approx(3e-3 * 3.6 / 4.0)
 
 

@@ -61,7 +61,9 @@ class TestGpu:
         assert kernel_count(state, Arm("GPU:0", "xla"), 0) == 1
 
     def test_an_arm_is_counted_as_another_of_its_mode(self) -> None:
-        """Four equal products are four ops in an eager call, but one op in a graph."""
+        """Four equal matrix products are four ops in an eager call, but only one op in a graph, which merges
+        duplicates.
+        """
         state = begun([EAGER, GRAPH, GPU_GRAPH])
         with_work(state, Work(flop=4.0), EAGER)
         with_work(state, Work(flop=1.0), GRAPH)
@@ -247,7 +249,7 @@ class TestAnswer:
 
     @pytest.mark.parametrize("cpu_s", [85e-6, 95e-6, 105e-6, 115e-6])
     def test_a_gpu_could_win_exactly_if_its_limit_is_above_one(self, cpu_s: float) -> None:
-        """The limit allows for the noise of the CPU's arm, as the verdict does."""
+        """The limit on the speedup allows for the noise of the CPU's arm, as the verdict does."""
         found = bounds(
             without_gpu(cpu_s, Work(flop=1e6, inputs=1e4, outputs=1e4), spread=0.3), 0, SHEETS["h100"]
         )

@@ -1,4 +1,6 @@
-"""Sign changes of the log ratio of two arms: their sizes, their certainty, and when they are ignored."""
+"""Sign changes of the log ratio of two arms: the sizes at which they occur, how certain they are, and when
+they are ignored.
+"""
 
 import math
 import random

@@ -1,4 +1,6 @@
-"""Each of several processes is one observation. The interval contains the processes' median."""
+"""In a run of several processes, each process is one observation. The interval is for the median over all
+possible processes.
+"""
 
 import math
 import random

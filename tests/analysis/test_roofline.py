@@ -163,8 +163,8 @@ class TestArm:
 
 
 class TestRaised:
-    """An arm above a roof raises the roof for all arms, because no arm is faster than its machine. A message
-    names the arm.
+    """An arm that exceeds a measured roof raises that roof for all arms, because no arm can exceed the true
+    limit of its machine. A message names the arm.
     """
 
     WORK = Work(flop=1e9, inputs=1e6, outputs=1e6)

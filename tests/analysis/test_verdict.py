@@ -1,4 +1,4 @@
-"""Every condition of a claim, with each possible verdict."""
+"""Every kind of condition that a claim may have, with each possible verdict."""
 
 import pytest
 

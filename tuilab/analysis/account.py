@@ -125,8 +125,8 @@ def _both(a: float | None, b: float | None) -> float | None:
 
 
 def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
-    """Count Python time as dispatch, except the user's part, which was timed separately. TensorFlow spent the
-    rest.
+    """Count Python time as dispatch, except the user's own part, which was timed separately. TensorFlow
+    spends all other Python time.
     """
     if not own_s or "python" not in known_parts:
         return known_parts

@@ -45,7 +45,8 @@ from tuilab.model.run import ArmState, RunState
 ALMOST = 1.05
 """A bound of at most this multiple of a measured time counts as equal to that time."""
 START_MATTERS_S = 10e-3
-"""Bounds longer than this (in seconds) hide TensorFlow's launch cost, which is hundreds of µs on a slow host.
+"""In bounds longer than this (in seconds), TensorFlow's launch cost is negligible. It is hundreds of µs on a
+slow host.
 """
 
 
@@ -414,7 +415,8 @@ def why_not_known(call: GpuCall) -> str:
 def least_bound(state: RunState, arms: Iterable[Arm], point: int) -> GpuBound | None:
     """Return the shortest bound of these arms on any known GPU; None if no work is known.
 
-    float32 products may use TF32, because TensorFlow uses it by default and a document's code may do so.
+    Counts float32 products at the rate of TF32, because TensorFlow uses TF32 by default and a document's code
+    may use TF32.
     """
     calls = [replace(call, work=_in_tf32(call.work)) for call in calls_of(state, arms, point)]
     found = [call.on(sheet) for call in calls for sheet in SHEETS.values()]

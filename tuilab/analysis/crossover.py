@@ -450,10 +450,12 @@ def _step(crossing: Crossing, precision: float, allowed: Callable[[float], int])
 
 
 def closes(at: Sequence[SizeRatio]) -> bool:
-    """Return True if the gap shrinks toward the largest size, and would close by 16 times that size.
+    """Return True if the two arms approach each other toward the largest size, and would be equal by 16 times
+    that size.
 
-    The gap must be smaller, with 95% confidence, than at one of the two previous sizes, and the straight line
-    through both log ratios over log size must reach 0 by then.
+    At the largest size, the log ratio must be closer to 0, with 95% confidence, than at one of the two
+    previous sizes. The straight line through both log ratios over log size must reach 0 by 16 times the
+    largest size.
     """
     last = at[-1]
     for earlier in at[-3:-1]:

@@ -1,7 +1,8 @@
 """Forecasts how precise a run becomes if more processes measure it, from the way its own rounds vary.
 
 An interval narrows with the square root of the number of rounds only if the rounds are independent. On a busy
-host, the load at that time sets the speed of a whole process, and the rounds of one process do not show this.
+host, the momentary load can set the speed of a whole process, so the rounds of one process do not show the
+full variation.
 """
 
 import math
@@ -56,7 +57,7 @@ def codes(state: RunState) -> set[str]:
 
 
 def _narrower(cells: Sequence[ArmSamples], processes: int) -> float:
-    """Return the maximum ratio of the new to the old width that counts as narrower."""
+    """Return the maximum ratio of an interval's new width to its old width that counts as narrower."""
     return 1 - GAIN * (1 - math.sqrt((1 + len(cells[0].begun)) / processes))
 
 

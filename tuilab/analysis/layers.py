@@ -96,7 +96,9 @@ def outside(layers: tuple[Layer, ...]) -> Layer:
 
 
 def _profiled_account(arm: ArmState, point: int) -> Account | None:
-    """Return the account of a call, scaled to the arm's median if the profiled calls took about as long."""
+    """Return the account of a call. It is scaled to the arm's median if the profiled calls took about as long
+    as the run's own calls.
+    """
     account, cell = account_at(arm, point), arm.cells.get(point)
     return cell.account if account is not None and cell is not None and not account.calls else account
 

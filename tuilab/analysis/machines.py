@@ -25,7 +25,8 @@ _sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[MachineSummary, ...]:
-    """Summarize each machine that measured an arm, for sweeps at the size nearest to the scenario's own size.
+    """Summarize each machine that measured an arm. A sweep is summarized at the size nearest to the
+    scenario's own size.
 
     If several nodes share a sweep, only one of them measured that size. The crossover and the verdicts are
     attributed to that node only if it measured every size.

@@ -249,7 +249,9 @@ def describe_coverage(state: RunState) -> str:
 
 
 def within_first(cell: ArmSamples) -> Estimate | None:
-    """Return the median and interval of the first process alone; the budget's precision refers to these."""
+    """Return the median and interval of the first process alone. A budget's precision refers to a single
+    process.
+    """
     if not cell.begun:
         return kept_estimate(cell)
     end = bisect_left(cell.rounds, cell.begun[0])
@@ -271,8 +273,7 @@ def _aligned(one: ArmSamples, other: ArmSamples, low: int, high: int) -> Sequenc
 def _between(middles: Sequence[Location]) -> Location:
     """Return the mean of the processes' means, each as one observation.
 
-    The interval is at least as wide as that of the processes' median, which is wider for six or more
-    processes.
+    The interval is at least as wide as the interval of the processes' median.
     """
     means = [m.mean for m in middles]
     n, mean = len(means), statistics.fmean(means)

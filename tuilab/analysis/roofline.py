@@ -156,7 +156,7 @@ def better(old: Roofs | None, new: Roofs) -> Roofs:
 
 
 def with_starts(roofs: Roofs, seen: DeviceRoofs) -> Roofs:
-    """Return the roofs with the time of an empty CPU call lowered to the run's own, if that is shorter."""
+    """Return the roofs, with the run's own times of an empty CPU call in place of longer stored times."""
     if (own := roofs.devices.get("CPU:0")) is None:
         return roofs
     shorter = msgspec.structs.replace(

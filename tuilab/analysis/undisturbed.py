@@ -23,7 +23,7 @@ show less within a quarter of a second.
 """
 SONG = 1.08
 """Maximum slowdown of the canary (a short fixed computation), relative to its fastest times without other
-activity. Processes differ by a few percent.
+activity. The canary's speed differs by a few percent between processes.
 """
 LEAST = 20
 """Minimum number of undisturbed samples. With fewer, the interval of the median is too wide to compare."""
