@@ -28,7 +28,9 @@ class Case:
     sources: Mapping[str, str]
     place: Beside
     whole_s: float = 0.0
-    """Duration of the program so far in seconds; 0 for the time covered by the observer's messages."""
+    """Duration of the program so far in seconds. If 0, the time covered by the observer's messages is used
+    instead.
+    """
 
     @property
     def lasted_s(self) -> float:

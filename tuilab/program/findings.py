@@ -303,7 +303,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
 
 
 def _again(case: Case, inside: Sequence[Site]) -> bool:
-    """Return True if the loop built something after it had run steps, so it must have iterated at least
+    """Return True if the loop built an object after it had run steps, so it must have iterated at least
     twice.
     """
     spans = case.of.spans
@@ -998,7 +998,7 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
 
 
 def largest(rows: Sequence[Op]) -> Op:
-    """Return the longest op; gradient ops count only if there are no other ops."""
+    """Return the op with the most time. Gradient ops count only if there are no other ops."""
     return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
 
 

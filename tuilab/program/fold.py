@@ -111,10 +111,8 @@ class Pace:
 
 @dataclass
 class Singles:
-    """Ops that Python launches individually.
-
-    Their number per step, their share of a step, and the share of a step in which one is being launched while
-    no op computes.
+    """Ops that Python launches individually: their number per step, their share of a step, and the share of a
+    step in which such an op is being launched while no op computes.
     """
 
     ops: float = 0.0

@@ -23,8 +23,8 @@ def limited_by_input(finding: Bottleneck, waits: float, *, ahead: bool) -> Bottl
     """Return the finding with the limits that the wait for input sets.
 
     waits: share of a step spent waiting for input. ahead: True if the pipeline may prepare batches during a
-    step. A faster step may then only wait longer, so the fix may save nothing. A fix that does not concern
-    the input leaves the wait as it is.
+    step. In such a program, a faster step may only wait longer, so the fix may save nothing. A fix that does
+    not concern the input leaves the wait as it is.
     """
     if finding.code in SAVES_WAITING or (finding.share is None and finding.code in BETWEEN_PIPELINES):
         return finding

@@ -16,13 +16,15 @@ PICO = 1e-12
 WAIT = "IteratorGetNextOp::DoCompute"
 """The runtime's event for waiting for a batch, on any thread."""
 LOOP_INPUT = re.compile(r"^ReduceIterator::.*::Scan::[^:]+$")
-"""The runtime's event for waiting for a batch in a graph's loop over a dataset, which is executed as an
-iterator.
+"""The runtime's event for waiting for a batch in a graph's loop over a dataset. TensorFlow executes such a
+loop as an iterator.
 """
 ITERATOR = "Iterator::"
 FEW = 3
 MOST_EVENTS = 15_000
-"""Maximum number of events to examine in a window, which takes 0.15 s. A single step may have thousands."""
+"""Maximum number of events to examine in a window. Examining this many takes 0.15 s. A single step may have
+thousands.
+"""
 LONG = 5.0
 """A step that takes at least this many times the median is assumed to contain other work, such as a
 validation.
@@ -295,8 +297,8 @@ def _share_ops(
 ) -> None:
     """Set each op's computing seconds per step. Simultaneous ops share the time equally.
 
-    lengths: how long each device computed within the steps. Devices other than the CPU lag behind the steps,
-    so their ops are counted over the whole window and scaled to these lengths.
+    lengths: the time that each device other than the CPU computed within the steps, in picoseconds. Such a
+    device lags behind the steps, so its ops are counted over the whole window and scaled to this time.
     """
     marks: list[tuple[int, int, Key]] = []
     for key, intervals in spent.items():
