@@ -214,11 +214,11 @@ def _pieces(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Itera
 
 
 def repair(file: Path, into: Path | None = None) -> Repaired:
-    """Copy readable rows into a new history, which replaces the damaged file. Keeps the file under another
-    name.
+    """Copy readable rows into a new history, which replaces the damaged file. Keeps the damaged file under
+    another name.
 
-    into: copy the runs into this history instead, and leave the file in place. Raises OSError if the disk
-    becomes unreadable, and sqlite3.Error if the new history cannot be written.
+    into: copy the runs into this history instead, and leave the damaged file in place. Raises OSError if the
+    disk becomes unreadable, and sqlite3.Error if the new history cannot be written.
     """
     lost: list[Damage] = []
     new = into or file.with_name(f"{file.stem}-repaired{file.suffix}")
@@ -283,7 +283,9 @@ def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
 
 
 def _check_first_page(file: Path) -> None:
-    """Raise OSError unless an SQLite table follows the header: only then does a new header help."""
+    """Raise OSError unless an SQLite table follows the header. Without that table, a new header cannot make
+    the file readable.
+    """
     with open_regular(file) as stream:
         if stream.read(HEADER + 1)[HEADER:] not in (b"\x05", b"\x0d"):
             raise OSError(0, "it is not a history: its first page is not from SQLite")

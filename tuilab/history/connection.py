@@ -32,7 +32,9 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def is_stuck(error: sqlite3.Error) -> bool:
-    """Return True if only a new connection helps, because this one is closed or has lost a lock."""
+    """Return True if only a new connection helps, because the current connection is closed or has lost a
+    lock.
+    """
     return isinstance(error, sqlite3.ProgrammingError) or _primary(error) == sqlite3.SQLITE_PROTOCOL
 
 
@@ -172,8 +174,8 @@ def copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
 def why_unread(file: Path) -> str:
     """Return why the disk cannot read the file or its log; "" if both are readable.
 
-    Since SQLite 3.28 a statement reports a read error as damage, but a copy of the pages reports a read
-    error. If the file is not a database, the copy stops at the header.
+    Since SQLite 3.28 a statement reports a read error as damage, but copying the pages still reports it as a
+    read error. If the file is not a database, the copy stops at the header.
     """
     try:
         with closing(connect(file, "rw", bare=True)) as source, closing(_connection("", 0.0)) as target:

@@ -22,8 +22,8 @@ def import_file(
 
     If the store already has a run, the file's events replace the stored ones only if the file has more
     rounds. A deleted run is restored. at: called with the number of events read; if `at` raises, the import
-    is cancelled and everything that it added is removed. Raises InputError if the file is not a recording, or
-    contains a different run with the same id.
+    is cancelled, and everything that was added so far is removed. Raises InputError if the file is not a
+    recording, or contains a different run with the same id.
     """
     staged: dict[str, _Staged] = {}
     try:
@@ -109,7 +109,7 @@ def import_left(store: Store, file: Path) -> list[str]:
     rounds.
 
     Accepts a file without a run. Raises InputError if the file is not a recording, and CannotBeReadError if
-    the system cannot read all of it; then nothing is imported.
+    the system cannot read all of the file. In both cases, nothing is imported.
     """
     gained = []
     for run, events in _runs(_until_torn(read(file))).items():
@@ -158,7 +158,7 @@ def _find_start(events: list[e.Event]) -> e.RunStarted:
 
 
 def _runs(events: Iterator[e.Event]) -> dict[str, list[e.Event]]:
-    """Group the events by run. Omits runs that start before these events."""
+    """Group the events by run. Omits runs whose start is not among the events."""
     runs: dict[str, list[e.Event]] = {}
     for event in events:
         run = getattr(event, "run", "")

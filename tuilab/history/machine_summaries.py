@@ -1,6 +1,6 @@
 """Stores a summary of each machine's runs, so that many machines can be compared.
 
-Keeps only the latest summary of each preset, set of parameters and machine.
+Keeps only the latest summary for each combination of preset, parameters and machine.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

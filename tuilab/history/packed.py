@@ -86,7 +86,7 @@ def is_round(line: bytes) -> bool:
 
 
 def exact(line: bytes) -> e.Round | None:
-    """Return the round in a line; None if packing would lose something.
+    """Return the round in a line; None if packing would lose information.
 
     Packing is lossless if the line is in tuilab's own format and all its numbers fit into 64 bits.
     """
@@ -196,7 +196,9 @@ def _back(kind: str, data: bytes, count: int) -> "array[Any]":
 
 
 def inflated(data: bytes) -> bytes:
-    """Decompress data from `zlib.compress`. Raises zlib.error, also if the result exceeds `MOST_BYTES`."""
+    """Decompress data from `zlib.compress`. Raises zlib.error for invalid data, and if the result exceeds
+    `MOST_BYTES`.
+    """
     inflate = zlib.decompressobj()
     out = inflate.decompress(data, MOST_BYTES)
     if not inflate.eof:

@@ -30,8 +30,8 @@ ROOM = 64 * 2**10
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
-    """Return True if the file is an undamaged history; None if the check fails or takes longer than
-    `seconds`.
+    """Return True if the file is an undamaged history, False if it is damaged, and None if the check was
+    impossible or took longer than `seconds`.
 
     alone: True if no other program uses the file.
     """

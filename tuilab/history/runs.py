@@ -75,7 +75,7 @@ class Piece:
     timed_s: float
     """Seconds inside timed blocks, from the start of the run to the piece's end."""
     data: Callable[[], bytes]
-    """Returns the packed bytes. Raises packed.Damaged if they are damaged or gone, and sqlite3.Error."""
+    """Returns the packed bytes. Raises sqlite3.Error, and packed.Damaged if the bytes are damaged or gone."""
     unread: Callable[[str, Exception], e.Log]
     lines: tuple[tuple[int, e.Event], ...] = ()
     """Other events between the piece's rounds, each with the number of rounds before the event."""
@@ -320,8 +320,8 @@ class Runs:
         return [line_of(row, tags.get(row[0], ())) for row in rows]
 
     def last(self) -> RunLine | None:
-        """Return the run that this machine recorded last, even if the clock was reset since; or else the last
-        import.
+        """Return the run that this machine recorded last, even if the clock has been reset since then. If
+        this machine recorded no run, return the run that was imported last.
         """
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
         row = self.connection.execute(query).fetchone()
@@ -503,8 +503,8 @@ class Runs:
         return self.connection.execute(query, (run,)).rowcount > 0
 
     def prune_candidates(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Return the runs to delete: those older than `days`, and then the oldest until at most `size` bytes
-        are left.
+        """Return the runs to delete: all runs older than `days`, and the oldest of the others until the
+        remaining runs take at most `size` bytes.
 
         Pinned and running runs are kept, but their bytes count. Raises ValueError if `days` or `size` is
         negative or not a number.
@@ -532,7 +532,7 @@ class Runs:
     def soft_delete(self, runs: Iterable[str], *, asked: bool = False) -> list[str]:
         """Mark these runs as deleted, which can be undone. Return the runs that were marked.
 
-        asked: True if the user named these runs; then pinned and unfinished runs are marked too.
+        asked: True if the user named these runs. Otherwise, pinned and unfinished runs are not marked.
         """
         which = "deleted_at IS NULL" if asked else _FREE
         named = dict.fromkeys(runs)
@@ -583,7 +583,7 @@ class Runs:
         return len(runs)
 
     def compact(self) -> None:
-        """Return free space to the disk if there is much of it. Other programs wait meanwhile."""
+        """Return the file's free space to the disk if that space is large. Other programs wait meanwhile."""
         c = self.connection
         ((pages,), (free,), (size,)) = (
             c.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count", "page_size")

@@ -74,7 +74,8 @@ def outcome(store: Store, line: RunLine) -> str:
 def forget(spool: Path, run: str, store: Store) -> None:
     """Delete the file that a worker wrote for a run, once the history has the whole run.
 
-    If the file has more rounds than the history, they are imported first. The file stays if that fails.
+    If the file has more rounds than the history, these rounds are imported first. The file stays if the
+    import fails.
     """
     file = file_of(spool, run)
     with contextlib.suppress(OSError, sqlite3.Error, InputError):
@@ -107,7 +108,7 @@ def collect(store: Store, spool: Path) -> Found:
     """Import finished runs, list running ones, and set unreadable files aside.
 
     Imports the rounds of a run whose worker died. Skips a run that still has a lab. Raises OSError, and
-    sqlite3.Error if the store rejects a run, whose file then stays.
+    sqlite3.Error if the store rejects a run. The rejected run's file stays.
     """
     finished: list[str] = []
     going_on: dict[str, int] = {}

@@ -219,9 +219,10 @@ def _usable(folder: Path, file: Path) -> None:
 
 
 def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error) -> Store | str:
-    """Reopen the same file if it is undamaged, or else start a new one. On failure, return the reason.
+    """Reopen the file if it is undamaged, or else replace it with a new history. Return the store, or the
+    reason why neither was possible.
 
-    A file that is unreadable at the moment stays.
+    A file that is temporarily unreadable is left unchanged.
     """
     if why := why_unread(file):
         return f"{file} is currently unreadable ({why}); it is left unchanged"
@@ -237,7 +238,8 @@ def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error)
 
 
 def _start_new(file: Path, found: held.Identity | None, what: str, mark: str) -> Store | str:
-    """Rename the history with that mark and start a new one. Return the reason on failure.
+    """Add `mark` to the name of the history's file, and start a new history. Return the new store, or the
+    reason for a failure.
 
     found: identity of the file to rename. If the path has another file by now, another program has already
     renamed the old one.
