@@ -1,4 +1,6 @@
-"""Rare causes, and variants of those in test_situations.py, each with a fake machine and the expected fix."""
+"""Rare causes, and variants of the causes in test_situations.py, each with a fake machine and the expected
+fix.
+"""
 
 import errno
 import sys

@@ -90,8 +90,8 @@ def test_a_gpu_on_which_no_context_can_be_made(machine: Machine, error: int, cod
 def linked_tensorflow(site: Path) -> Iterator[None]:
     """Link this Python's TensorFlow below `site`, so that its search path finds the test's wheels.
 
-    The kernel resolves `..` after links, so folders are real and only files are links. Bytecode stored
-    elsewhere (PYTHONPYCACHEPREFIX) is linked too.
+    The kernel resolves `..` after it has followed links, so folders are created and only files are linked.
+    Bytecode that is stored in another folder (PYTHONPYCACHEPREFIX) is linked as well.
     """
     found = importlib.util.find_spec("tensorflow")
     assert found is not None and found.origin is not None

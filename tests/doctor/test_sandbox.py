@@ -30,8 +30,8 @@ def test_probe_looks_at_this_kernel(machine: Machine):
     ("comm", "said"), [(0, "can use the GPU"), (1, "hides the GPU")], ids=["well", "hidden"]
 )
 def test_doctor_notices_a_gpu_that_the_sandbox_hides(machine: Machine, comm: int, said: str):
-    """Like CUDA, this driver fails with error 304 if it cannot name its thread. The sandbox forbids naming,
-    because the machine's device files are not in /dev.
+    """Like CUDA, the stub driver fails with error 304 if it cannot name its thread. The sandbox forbids this,
+    because the fake machine's device files are not in /dev.
     """
     machine.healthy()
     machine.sees()

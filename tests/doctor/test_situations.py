@@ -264,7 +264,9 @@ def container_lost(machine: Machine):
     "NVIDIA Container Toolkit",
 )
 def docker_on_wsl(machine: Machine):
-    """docker/for-win#7581; here with `--device /dev/dxg`, a fix that users try."""
+    """Reported in docker/for-win#7581. This container was started with `--device /dev/dxg`, which users try
+    as a fix.
+    """
     machine.file("/proc/version", "Linux version 5.15.153.1-microsoft-standard-WSL2\n")
     machine.file("/dev/dxg")
     machine.file("/.dockerenv")

@@ -159,7 +159,9 @@ Docker Desktop includes the toolkit; `apt-get` needs NVIDIA's repository.
 """
 
 NVIDIA_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
-"""NVIDIA's last TensorFlow image (2.17). It has CUDA on aarch64 too, and machine code for Blackwell."""
+"""NVIDIA's last TensorFlow image (2.17). It also runs on aarch64 with CUDA, and contains machine code for
+Blackwell.
+"""
 
 
 def nvidia_image(f: Findings) -> str:

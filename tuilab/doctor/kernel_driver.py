@@ -138,8 +138,8 @@ def _module(place: Place, kernel: str) -> str:
 
 
 def _group(path: Path) -> str:
-    """Return the file's group if its members may read and write the file; the advice is then to join the
-    group.
+    """Return the file's group if that group may read and write the file, so that the user can be told to
+    join.
     """
     try:
         found = path.stat()

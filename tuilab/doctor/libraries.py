@@ -140,7 +140,7 @@ def _elsewhere(wanted: Wanted, home: Path | None) -> str:
 def toolchain(place: Place, packages: Packages) -> Probe:
     """Look for libdevice and ptxas where XLA searches for them.
 
-    This only predicts; the real test is to compile something on the GPU.
+    This is only a prediction. The child process tests XLA by compiling an op for the GPU.
     """
     roots = [place.environ.get(name, "") for name in ("TF_CUDA_TOOLKIT_PATH", "CUDA_HOME")]
     roots.append(str(place.file("/usr/local/cuda")))

@@ -1,4 +1,6 @@
-"""Checks whether this kernel can confine the worker that opens a model file, and whether CUDA then works."""
+"""Checks whether this kernel can confine the worker that opens a model file, and whether CUDA works in a
+confined process.
+"""
 
 import tempfile
 from dataclasses import dataclass
