@@ -47,7 +47,7 @@ channel.reader_gone()
 
 
 def sleeping(length: str) -> list[int]:
-    """Return the processes that sleep for that duration, or are about to."""
+    """Return the processes that sleep for `length` seconds, or are about to start sleeping."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -259,8 +259,8 @@ async def test_a_worker_in_which_own_code_raised_is_replaced(rig):
     ("grown", "file", "workers"), [(2**40, "", 1), (-(2**40), "", 2), (-(2**40), "m.keras", 1)]
 )
 async def test_a_worker_that_has_grown_is_replaced_after_its_run(rig, monkeypatch, grown, file, workers):
-    """A worker whose memory has grown is kept only if a model file is open, which a fresh worker would read
-    again.
+    """A worker whose memory has grown is kept only if a model file is open, which a fresh worker would have
+    to read again.
     """
     monkeypatch.setattr("tuilab.runner.supervisor.GROWN", grown)
     await rig.ready()

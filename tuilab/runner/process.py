@@ -153,7 +153,7 @@ class WorkerProcess:
         self._signal(signal.SIGKILL)
         if not done:
             await self._over
-        # In a container, process 1 ends the guard too when it exits.
+        # In a container, the exit of process 1 would also kill the guard, so wait for the guard.
         deadline = time.monotonic() + GUARD_S
         while guards(self._known) and time.monotonic() < deadline:
             await asyncio.sleep(0.02)

@@ -72,8 +72,8 @@ class Listener:
         self._accepting = self._begin(self._accept)
         self._taking = threading.Thread(target=self._take_on, daemon=True)
         self._taking.start()
-        # This shell outlives a lab that is killed: it ends when its standard input closes, that is, when the
-        # lab ends.
+        # This shell removes the folder even if the lab is killed: its standard input closes when the lab
+        # ends, so `read` returns.
         words = ["/bin/sh", "-c", 'read -r _; rm -rf "$0"', os.fspath(self.folder)]
         nowhere = subprocess.DEVNULL
         self._keeper = subprocess.Popen(
