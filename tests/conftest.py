@@ -207,7 +207,8 @@ class Worker:
     def next(self, timeout: float = ANSWER_S, *, patient: bool = False) -> Event:
         """Return the next event.
 
-        Without an event, or if the worker has ended, fails the test (with `patient`, raises TimeoutError).
+        If the worker has ended or sends no event within `timeout` seconds, fails the test. patient: True to
+        raise TimeoutError after the timeout instead.
         """
         try:
             line = self._lines.get(timeout=timeout)

@@ -22,7 +22,9 @@ USES = _READ | _LIST | _WRITE | _TRUNCATE
 """Permission to read and write existing files, but not to create any."""
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
 _TCP = _OUTSIDE = 1 << 0 | 1 << 1
-"""Two bits: bind and connect for TCP; abstract sockets and signals for outside processes."""
+"""Two bits each. `_TCP`: binding and connecting TCP sockets. `_OUTSIDE`: abstract sockets of outside
+processes, and signals to them.
+"""
 _CAPABILITY_VERSION = 0x20080522
 _BENEATH = 1
 

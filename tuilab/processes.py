@@ -29,7 +29,7 @@ class Process(NamedTuple):
 
 
 def die_with_parent(on: bool = True) -> None:
-    """Make the kernel kill this process when the thread that started it ends. Return True on success.
+    """Make the kernel kill this process when the thread that started it ends.
 
     A watching thread would not suffice, because code that never releases the GIL would block it. Call this
     from the main thread, because the setting belongs to the calling thread.
@@ -125,8 +125,9 @@ def end_all(
 ) -> list[Process]:
     """Kill a process's descendants, all processes with its mark, and the processes in `known`. Return them.
 
-    Repeats until none is left, because dying processes may start others. spare: processes that must survive.
-    Guards also survive, because each exits by itself after removing its worker's temporary files.
+    Repeats until no such process is left, because dying processes may start new ones. spare: processes that
+    must survive. Guards also survive, because each exits by itself after removing its worker's temporary
+    files.
     """
     ended: dict[Process, None] = {}
     spared, before = {process[:2] for process in spare}, list(known)

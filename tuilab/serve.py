@@ -158,7 +158,7 @@ class LabServer(Server):  # type: ignore[misc]
         self._address = self.public_url
         self._kept_s = kept_s
         self._sessions: list[Session] = []
-        """Sessions in order of last use, the latest last."""
+        """Sessions, from the least to the most recently used."""
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()

@@ -73,8 +73,8 @@ class Spool:
         self._file = file_of(place, run, BEGUN)
         try:
             if self._own:
-                # Another name avoids the reader's file, which holds all hosts' events and may be in the same
-                # folder.
+                # The name differs from that of the reader's file, which holds the events of all hosts and
+                # may be in the same folder.
                 self._file = file_of(folder(), f"{run}-{host}", BEGUN)
             flags = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_WRONLY
             self._fd = os.open(self._file, flags, 0o600)
