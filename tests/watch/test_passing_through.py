@@ -216,8 +216,8 @@ raise SystemExit(7)
 
 
 def test_suspending_a_watcher_does_not_end_the_program(tmp_path: Path) -> None:
-    """Ctrl-Z and `fg` interrupt the watching process's system call, which Python may report as any
-    signal.
+    """Ctrl-Z and `fg` interrupt the system call in which tuilab waits for a signal. Python may then report a
+    signal that was never sent.
     """
     file = tmp_path / "train.py"
     file.write_text(GOES_ON)

@@ -67,10 +67,10 @@ OBSERVED = {
 
 
 ALIKE = {
-    # the preset mixed-precision, which runs by default, also trains
+    # training is covered by the preset mixed-precision, which runs by default
     "gpu-preprocessing", "slow-map", "serial-augmentation", "gpu-training-slower",
     "saturated-cpu", "kept-block", "idle-behind-copies", "stft-cpu-first",
-    "parallel-augmentation", "tfrecord",  # python-loop and python-in-map, which run by default, are input pipelines too
+    "parallel-augmentation", "tfrecord",  # pipelines are covered by python-loop and python-in-map
 }  # fmt: skip
 """Presets whose arms each take half a second to build. They run only in long mode, because other presets
 cover their workloads.

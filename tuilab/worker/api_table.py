@@ -11,7 +11,8 @@ from typing import Any
 from tuilab.model.api import ApiTable, Signature
 from tuilab.worker.context import Context
 
-# Namespaces that only repeat other namespaces: list their names, but not their contents.
+# Namespaces whose contents repeat those of other namespaces, so only the names of these namespaces are
+# listed.
 LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops", "keras.src")
 # Classes in these namespaces inherit hundreds of methods that nobody calls under these names.
 WITHOUT_METHODS = ("tf.keras.layers.", "keras.layers.", "tf.compat.v1.")

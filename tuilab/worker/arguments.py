@@ -33,7 +33,7 @@ TRIES = 8
 class ShapesNeededError(InputError):
     """Raised if a function has arguments of unknown shape.
 
-    trace: traces the function with given shapes of the arguments in `lacking`. known: the shapes of the other
+    trace: traces the function, given shapes for the arguments in `lacking`. known: the shapes of the other
     arguments.
     """
 
@@ -188,9 +188,7 @@ def _may_count(leaf: Shape) -> bool:
 
 
 def mapped(change: Callable[[Any], Any], value: Any, arrays: bool = False) -> Any:
-    """Apply `change` to each leaf of nested tuples, lists and dicts, or with `arrays` only to NumPy
-    arrays.
-    """
+    """Apply `change` to each leaf of nested tuples, lists and dicts. arrays: change only NumPy arrays."""
     if isinstance(value, dict):
         return {key: mapped(change, each, arrays) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
@@ -208,8 +206,8 @@ def leaves(value: Any) -> list[Any]:
 def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, Any]) -> Arguments | None:
     """Return the arguments for a call of `target`; None if `target` builds its own inputs.
 
-    scope: the names that the target's file defines. Raises ShapesNeededError, or InputError for an unknown
-    argument.
+    scope: the names that the target's file defines. Raises ShapesNeededError if shapes are unknown, and
+    InputError if `given` has a name that `target` does not accept or lacks a value that is not a tensor.
     """
     if (traced := _graph_arguments(target)) is not None:
         return traced

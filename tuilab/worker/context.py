@@ -77,8 +77,8 @@ class Context:
         self.waits = False
 
     def keep(self, request: Measure, turn: bool = False) -> None:
-        """Write the run's events to a file too, if requested. A run that waits for its turn starts the file
-        when its turn comes.
+        """Start copying the run's events to a file, if the request names one. For a run that waits for its
+        turn, the copy starts when the turn comes.
         """
         if request.spool and turn == request.waits:
             self.channel.keep(request.id, request.spool, request.finish)

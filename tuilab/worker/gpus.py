@@ -35,7 +35,7 @@ _NAMED = re.compile(rb"\bGPU:(\d+)\b|\bgpu(\d+)(?=\.(?:eager|graph|xla)\b)")
 
 @dataclass(frozen=True)
 class Gpus:
-    """GPU indices, as numbered by the machine.
+    """The GPUs that this process opened or failed to open, by the machine's indices.
 
     opened: the GPUs of this process, in TensorFlow's order. failed: GPUs that could not be opened and are not
     tried again. why: the reason for the failure. count: number of the machine's GPUs.

@@ -75,8 +75,8 @@ def created(opened: tuple[int, ...]) -> dict[str, Any]:
     from tensorflow.python.client import device_lib
 
     shown = config_pb2.GPUOptions(visible_device_list=",".join(map(str, opened)), allow_growth=True)
-    # Later versions have separate options for plug-in devices. Earlier versions apply the GPU options to
-    # them.
+    # Later TensorFlow versions have separate options for plug-in devices; earlier versions apply the GPU
+    # options to plug-in devices.
     there = config_pb2.ConfigProto.DESCRIPTOR.fields_by_name
     kinds = [kind for kind in ("gpu_options", "pluggable_device_options") if kind in there]
     config = config_pb2.ConfigProto(**dict.fromkeys(kinds, shown))
@@ -91,8 +91,8 @@ def buses(gpus: Gpus) -> dict[str, str]:
 
 
 def built_for(tf: Any) -> tuple[str, ...]:
-    """Return the compute capabilities with kernels in this build: `sm_80` is machine code, `compute_90` is
-    PTX.
+    """Return the compute capabilities for which this TensorFlow build contains kernels: `sm_80` stands for
+    machine code, `compute_90` for PTX.
     """
     return tuple(tf.sysconfig.get_build_info().get("cuda_compute_capabilities", ()))
 

@@ -112,10 +112,11 @@ class Build(Protocol):
 class Workload:
     """A declaration and the function that builds an arm.
 
-    memory: host bytes needed for given parameter values; None if unknown. memory_of: the same for a variant,
-    if variants differ. work: minimum work of one call; None to count it in the graph. info: for a model file,
-    its content. layers: the kind of each layer by name, or a model's layers; None if only the name scopes of
-    the graph show the layers. holds: objects that must stay alive as long as the workload.
+    memory: host bytes needed for given parameter values; None if unknown. memory_of: host bytes for a
+    variant, if the variants differ in memory. work: minimum work of one call; None to count it in the graph.
+    info: for a model file, its content. layers: the kind of each layer by name, or a model's layers; None if
+    only the name scopes of the graph show the layers. holds: objects that must stay alive as long as the
+    workload.
     """
 
     declaration: Declaration

@@ -35,7 +35,9 @@ class Range:
 
 
 def between(low: int, high: int, *, log: bool | None = None, unit: str = "", help: str = "") -> Range:
-    """Return the range low … high for a parameter. The slider is logarithmic if low is positive."""
+    """Return the range low … high for a parameter. By default, the slider is logarithmic if `low` is
+    positive.
+    """
     if not (isinstance(low, int) and isinstance(high, int) and low <= high):
         raise InputError("between", (low, high), "two whole numbers, lower first")
     return Range(low, high, low > 0 if log is None else log, unit, help)

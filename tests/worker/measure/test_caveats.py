@@ -98,7 +98,9 @@ def test_a_very_short_period_is_not_judged() -> None:
 
 
 def test_gpu_throttling_is_reported_with_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Uses the driver's counters, because a query of the current reasons would find the GPU idle."""
+    """The figures come from the driver's counters, because a query after the run would find an idle GPU that
+    is not throttled.
+    """
     clock, counted = [100.0], {"at its power limit": 40.0, "slowed down by heat": 7.0}
     monkeypatch.setattr(interference.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(interference.nvml, "slowed", lambda bus: dict(counted))

@@ -92,7 +92,9 @@ def test_a_call_too_long_to_be_profiled_is_not_called_computing(tf: Any) -> None
 
 @pytest.mark.parametrize(("op", "profiled"), [("MatMul", True), ("While", False)])
 def test_a_long_call_of_a_graph_with_few_ops_is_profiled(tf: Any, op: str, profiled: bool) -> None:
-    """Only a graph with a data-dependent loop is not profiled, because its trip count is unknown."""
+    """A graph with a data-dependent loop is not profiled, because its loop's trip count, and so its number of
+    ops, is unknown.
+    """
     simulation = Simulation()
     simulation.bench.context.tf = tf
     case = Case(call=lambda: tf.linalg.matmul([[1.0]], [[1.0]]))

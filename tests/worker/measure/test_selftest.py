@@ -107,7 +107,7 @@ def test_a_check_that_raises_is_reported_as_failed() -> None:
 
 
 def test_no_call_exceeds_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The roofs may have been measured at a busy moment and the calls at a quiet one."""
+    """A call can exceed a roof that was measured at a busy moment. Reports show no share for such a call."""
     device = DeviceRoofs(memory=(MemoryRoof(2**28, 1e9),), triad=1e9, peaks={"float32": 1e9})
     slow = Roofs(machine=MACHINE.key, at="2026", seconds=1.0, sync_s=0.0, devices={"CPU:0": device})
     works = {"a": Work(flop=1e9, inputs=1e3, outputs=1e3), "b": Work(flop=1e3, inputs=1e9, outputs=1e3)}

@@ -24,7 +24,7 @@ GOLDEN = 0.6180339887
 samples could stay in step with a loop of the same period and always see the same line.
 """
 SHARE = 0.005
-"""Maximum share of a processor for sampling."""
+"""Maximum share of one processor's time that sampling may use."""
 MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
@@ -178,9 +178,10 @@ class Account:
         self.rows[row] = self.rows.get(row, 0.0) + took
 
     def _assign_made(self, now: float) -> float:
-        """Assign the whole time of each call that traced or compiled to tracing or compiling.
+        """For each call that traced or compiled, count the whole time of the call as tracing or compiling.
 
-        Withdraws the time that samples inside the call assigned. Returns the newly assigned seconds.
+        Withdraw the time that samples inside the call had assigned to other rows. Return the seconds that no
+        sample had assigned yet.
         """
         covered = 0.0
         made = [each for each in list(self._made) if each[1] <= now]
@@ -257,7 +258,9 @@ class Account:
         return list(rows.items())
 
     def _row(self, frame: FrameType | None) -> tuple[Row, bool]:
-        """Return the row of a frame, and whether its kind is `python` but the thread might be waiting."""
+        """Return the row of a frame, and True if the row's kind is `python`, in which case the thread might
+        be waiting.
+        """
         lines: list[tuple[str, int]] = []
         inner, scope, own, call, function, deciding = None, None, False, "", "", PYTHON
         entry: FrameType | None = None

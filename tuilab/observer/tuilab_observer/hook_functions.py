@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def see_functions() -> None:
-    """Record the start and end of each outermost tf.function call, in place of TensorFlow's trace annotation.
+    """Record the start and end of each outermost tf.function call, by replacing TensorFlow's trace
+    annotation.
 
     Adds no frame to tracebacks.
     """

@@ -66,7 +66,9 @@ class TimedArm:
 
     @property
     def cost_s(self) -> float:
-        """Expected seconds of the arm's next turn, including the untimed call and the single call."""
+        """Expected seconds of the arm's next turn: its block, the untimed call before the block, and a call
+        that is timed on its own.
+        """
         return self.visit_s or self.call_s * (self.calls + (2 if self.calls > 1 else 0))
 
 

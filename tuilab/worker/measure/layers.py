@@ -103,9 +103,10 @@ class Layers:
         return next((name for name in order if name in level), None)
 
     def _votes(self, scopes: Iterable[str]) -> bool:
-        """Return True if the scopes are exactly the layers' names.
+        """Return True if the scopes match the layers' names better with the final number than without it.
 
-        If not, `dense_1` may be either the layer of that name or the second use of layer `dense`.
+        This decides whether the scope `dense_1` is the layer of that name or the second use of the layer
+        `dense`.
         """
         votes = 0
         for scope in scopes:

@@ -1,7 +1,7 @@
 """Counts the work of a call whose shapes or loops depend on its data, by making one more call.
 
-That call also returns the shapes that the graph leaves open and the initial values of the loops. The loops
-then run once more, step by step, to count their iterations.
+That call returns the shapes that the graph leaves open and the initial values of the loops. The loops then
+run once more, step by step, to count their iterations.
 """
 
 import time
@@ -74,7 +74,8 @@ def _imported(
     """Return a concrete function that runs a copy of the graph on inputs like these, and the copies of the
     named tensors.
 
-    also: receives these copies in the new graph, and returns the tensors that the function returns.
+    also: a function that receives these copies in the new graph, and returns the tensors that the concrete
+    function must return.
     """
     definition, kept = graph.as_graph_def(), list[Any]()
 

@@ -14,8 +14,9 @@ FOLDED = 100 * 1024
 class Optimised:
     """Finds, op by op in the graph's order, the ops that the optimizer folds or merges.
 
-    most: maximum bytes of an output that is folded into a constant; larger outputs are folded only if their
-    inputs are as large. constants: bytes of each tensor that depends on constants only, by name.
+    most: maximum bytes of an output that is folded into a constant; a larger output is folded only if its
+    inputs together are at least as large. constants: bytes of each tensor that depends on constants only, by
+    name.
     """
 
     def __init__(self, most: float = FOLDED) -> None:

@@ -62,7 +62,8 @@ def refuse(workload: Workload, values: Values, variant: str = "") -> None:
 def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
     """Return a note if the arms together need more memory than is free; "" otherwise.
 
-    All arms stay in memory while they take turns, so the last arm may not fit unless arms share data.
+    All arms stay in memory while they take turns, so the last arm may not fit. The sum is an upper limit,
+    because arms may share data.
     """
     needed = sum(workload.needs(values, arm.variant) for arm in arms)
     available = free_memory()
@@ -92,7 +93,7 @@ def mismatch(arm: Arm, observed: str, why: str = "") -> str:
 
 
 def computed(tf: Any, outputs: Any) -> str:
-    """Return the device (`GPU:0`) that holds the largest output and so presumably computed; "" if unknown."""
+    """Return the device (`GPU:0`) of the largest output, which presumably computed; "" if unknown."""
     tensors = [t for t in tf.nest.flatten(outputs) if getattr(t, "backing_device", None)]
     if not tensors:
         return ""
@@ -269,7 +270,8 @@ def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
 def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[Node, ...], float | None]:
     """Record the observed device, and report where the ops ran.
 
-    Returns the reason if another device computed, the ops, and the operation count of the XLA programs.
+    Return three things: why a device other than the requested one computed ("" if none did), the ops, and the
+    operation count of the XLA programs.
     """
     seen, reason, arithmetic = None, "", None
     nodes: tuple[Node, ...] = ()

@@ -192,10 +192,10 @@ def _before(op: Any, within: Collection[str], reads: Collection[str]) -> set[str
 def without(definition: Any, border: _Border) -> Any:
     """Return the graph without the layer's ops.
 
-    Each result that other ops read is replaced by a fed value, which waits for the layer's inputs. Otherwise,
-    the ops before and after the layer would run at the same time. If the layer's only input has the shape and
-    dtype of its only result, the input replaces the result, because TensorFlow merges ops across the gap,
-    such as the transposes of two recurrent layers.
+    Each result that other ops read is replaced by a fed value. The fed value waits for the layer's inputs, so
+    that the ops after the layer do not run at the same time as the ops before it. If the layer's only input
+    has the shape and dtype of its only result, the input replaces the result, because TensorFlow merges ops
+    across the gap, such as the transposes of two recurrent layers.
     """
     results = {op.name: (op, before) for op, before in border.results.items()}
     short = type(definition)(library=definition.library, versions=definition.versions)

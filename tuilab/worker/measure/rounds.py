@@ -51,8 +51,8 @@ def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
 
 REPEATS = 2
 WASTE_SHARE = 0.05
-"""Maximum share of the time that repeats of disturbed rounds may take. On a busy machine, every round is
-disturbed.
+"""Maximum share of the time that repeats of disturbed rounds may take. Without this limit, repeats would take
+all of the time on a busy machine, where every round is disturbed.
 """
 
 SLOW_S = 0.5

@@ -55,8 +55,8 @@ def measure(context: Context, request: Request) -> None:
         try:
             measure_points(bench, points, _present(bench), limit_s(request))
         finally:
-            # Collect the GPUs' caveats before measuring the roofs. The roofs may bring a GPU to its power
-            # limit, but the arms ran before that.
+            # Collect the GPUs' caveats before measuring the roofs. That measurement may bring a GPU to its
+            # power limit, which does not affect the arms' figures.
             slowed = bench.gpus.flags(bench.run)
         if bench.state.model is not None and request.worker == 0:
             bench.reporter.say(ModelOpened(run=request.id, model=by_trying(bench, bench.state.model)))

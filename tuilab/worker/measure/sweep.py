@@ -39,7 +39,7 @@ def measure_point(
 ) -> dict[str, ArmStatus]:
     """Measure the arms at one point. Returns the status of the arms that could not be measured, by arm id.
 
-    Raises Cancelled. Always frees the memory afterwards.
+    Raises Cancelled. Frees the arms' memory even after an error.
     """
     return _Point(bench, point, values, limit_s).measure(arms)
 

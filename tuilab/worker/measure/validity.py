@@ -35,7 +35,9 @@ MOST_GONE = 0.5
 even valid graphs fold windows, masks and indices into constants.
 """
 LEAST_LEFT = 0.1
-"""Minimum share of the requested work that an XLA program must contain. Both counts are rough."""
+"""Minimum share of the requested work that an XLA program must contain. The share is low because both amounts
+of work are rough estimates.
+"""
 OF_A_STRING = 100.0
 """Assumed operations per string in a string op, which reads characters and allocates memory."""
 OF_UNKNOWN = 32

@@ -36,8 +36,8 @@ def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
 
     Uses the means and quartiles of pyperf's test for the end of warm-up (`calibrate_warmups`). That test
     allows the earlier mean to be up to 50% *lower*; here it is 10% either way, because an arm that is still
-    slowing down is not steady either. Quartiles use linear interpolation. Raises ValueError for a shorter
-    window.
+    slowing down is not steady either. Quartiles use linear interpolation. Raises ValueError for fewer than
+    four samples.
     """
     if min(len(earlier), len(later)) < MIN_WINDOW:
         raise ValueError(f"a window needs {MIN_WINDOW} samples, not {min(len(earlier), len(later))}")

@@ -62,7 +62,7 @@ def _with_eager_counts(bench: Bench, arm: Arm, point: int, work: Work) -> Iterat
     """Report the eager arm's operation count for arms with data-dependent loops or branches, because the
     eager arm counts each op that runs.
 
-    Without an eager arm, suggests measuring eager mode too. The arms may come in any order.
+    If the run has no eager arm, suggest adding one. The arms may come in any order.
     """
     modes = [msgspec.structs.replace(arm, mode=mode) for mode in MODES]
     told = bench.state.arms

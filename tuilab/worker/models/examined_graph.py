@@ -124,8 +124,8 @@ class Examined:
         return node.op in _PASSES and bool(made_of) and self._is_of_the_saver(made_of[0], depth + 1)
 
     def _is_plain_text(self, name: str) -> bool:
-        """Return True for a constant part of a path, or for TensorFlow's choice between two such parts for
-        S3.
+        """Return True for a constant part of a path, or for an op that chooses between constant parts.
+        TensorFlow writes such an op to support S3 paths.
         """
         node = self._nodes.get(name)
         if node is not None and node.op in ("Select", "SelectV2"):
@@ -183,7 +183,8 @@ class Examined:
 def _of_nested(node: Any, nodes: Any) -> Counter[str]:
     """Count the disallowed ops in the constant graph of a `DatasetFromGraph`.
 
-    The `DatasetFromGraph` itself is always refused, because its graph may also be computed.
+    The `DatasetFromGraph` itself is always refused, because the graph in it may be the result of other ops
+    instead of a constant.
     """
     from google.protobuf.message import DecodeError
     from tensorflow.core.framework.graph_pb2 import GraphDef

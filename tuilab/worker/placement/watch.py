@@ -126,9 +126,9 @@ class WatchedCall:
 def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
     """Watch what this thread executes. Removes every hook at the end, so later timing is not affected.
 
-    Functions that have run before are instantiated once more under equivalent options, because the runtime
-    exports graphs only at that moment. They are not retraced. residents: tensors that earlier calls used in
-    the same way, so they already have copies on other devices.
+    The runtime exports a function's graphs only when it instantiates the function. So functions that have run
+    before are instantiated once more, under equivalent options and without being retraced. residents: tensors
+    that earlier calls used in the same way, so they already have copies on other devices.
     """
     from tensorflow.python.eager import context as eager
     from tensorflow.python.framework import op_callbacks

@@ -30,8 +30,8 @@ class Record:
     """A recorded profile.
 
     calls: number of profiled calls. measured_s: seconds per call without the profiler, in blocks of equal
-    length. path: the profile's place in its folder (`plugins/profile/<run>/<host>.xplane.pb`). data: its
-    bytes.
+    length. path: path of the file inside the profiler's folder (`plugins/profile/<run>/<host>.xplane.pb`).
+    data: bytes of the file.
     """
 
     calls: int
@@ -60,7 +60,8 @@ def record(
 def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
     """Return how often each op type ran in one call, as the profiler recorded it.
 
-    This may differ from the exported graphs, because the runtime folds constants once more afterwards.
+    The counts may differ from the exported graphs, because the runtime folds constants once more after it
+    exports a graph.
     """
     found = sums(activity(read(profiled(tf, case, sync, 1)[1]).lines))
     ran: Counter[str] = Counter()

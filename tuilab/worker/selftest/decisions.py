@@ -100,8 +100,8 @@ def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
     """Check how often a call with 5% added as a busy-wait is judged slower than the call alone.
 
     The detection rate depends on the machine's noise. The expected rate comes from the runs that compare the
-    call with itself, with 5% added to one side of each. The check fails only if the engine detects the spin
-    less often.
+    call with itself, with 5% added to one side of each. The check fails only if the engine detects the
+    slowdown less often than expected.
     """
     runs = 400 if long else 100
     own, call, calls, call_s = _prepare(context)

@@ -140,8 +140,8 @@ def crossover_coverage(
     """Return how often the crossover's interval contains the truth.
 
     Each trial sweeps sizes in steps of 4, then adds up to `refine` sizes chosen by `next_size`. The cost
-    lines cross at sizes spread evenly (in log) over 700 to 300,000; a's base cost is 2 to 20 times b's, and
-    b's cost per sample is 3 to 30 times a's.
+    lines of the two arms, a and b, cross at sizes spread evenly (in log) over 700 to 300,000; a's base cost
+    is 2 to 20 times b's, and b's cost per sample is 3 to 30 times a's.
     """
     rng = np.random.default_rng(seed)
     covered = 0

@@ -175,8 +175,8 @@ def shares(context: Context) -> Check:
 def under(
     roofs: Roofs, machine: Machine, works: Mapping[str, Work], timed: Sequence[Mapping[int, float]]
 ) -> RunState:
-    """Return a measured run with these calls. timed: each call's seconds by round, as `by_round` returns
-    them.
+    """Return the state of a run that measured these calls on a machine with these roofs. works: the work of
+    each call, by name. timed: each call's seconds by round, as `by_round` returns them.
     """
     state, arms = RunState(), tuple(Arm("CPU:0", "eager", variant=name) for name in works)
     scenario, point = Scenario("selftest", {}), e.Point(0)

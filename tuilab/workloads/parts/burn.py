@@ -1,7 +1,8 @@
 """Adds real host work per element: inflates zlib blocks in one thread, never on a GPU.
 
 A sleep inside `Dataset.map` would run only once, during tracing, and Python code would hold the GIL.
-Inflating a block has neither problem. The duration is calibrated on this machine and measured again.
+Inflating a block has neither problem. The number of bytes is calibrated on this machine to reach the
+requested duration, and the actual duration is measured.
 """
 
 import statistics
