@@ -158,7 +158,8 @@ def _count_convolution(result: int | None, kernel: int | None) -> Callable[[Shap
     channel.
 
     result: index of the input that has the shape of the forward convolution's output; None if the op's own
-    output has this shape. kernel: index of the input that has the filter's shape; None as for `result`.
+    output has this shape. kernel: index of the input that has the filter's shape; None if the op's own output
+    has this shape.
     """
 
     def count(op: Shaped) -> float:

@@ -46,8 +46,8 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     def peak(self, dtype: str) -> Rating | None:
         """Return the peak FLOP/s for `dtype`, or for a similar dtype if the data sheet lacks `dtype`.
 
-        float32 means full precision; `tf32` means float32 products on the tensor cores. float32 may replace
-        float64 and int32, which are never faster.
+        float32 means full precision; `tf32` means float32 products on the tensor cores. The float32 peak may
+        replace that of float64 or int32, because these dtypes are never faster.
         """
         real = {"complex64": "float32", "complex128": "float64", "int32": "float32"}.get(dtype, dtype)
         found = [peaks[real] for peaks in (self.vector, self.tensor) if real in peaks]
@@ -129,7 +129,7 @@ USUAL = "h100"
 def sheet(name: str) -> DataSheet:
     """Return the data sheet for a name, ignoring case, spaces and punctuation.
 
-    Raises InputError with the known names.
+    Raises InputError, which lists the known names, if the name is unknown.
     """
     found = SHEETS.get(_plain(name))
     if found is None:

@@ -17,9 +17,9 @@ def expand(
 ) -> tuple[Arm, ...]:
     """Return every sensible arm of the selection, CPU first.
 
-    devices: the machine's devices. A requested family without a device gets an arm for its device number 0,
-    which the worker reports as unavailable, with the reason. Only devices other than CPU:0 get arms with
-    copied inputs.
+    If the machine lacks a requested device family, the family's arms name its device 0, such as `GPU:0`. The
+    worker reports these arms as unavailable, with the reason. Only devices other than CPU:0 get arms with
+    copied inputs. devices: the machine's devices.
     """
     dtypes = selection.dtypes or ((str(values[declaration.dtype]),) if declaration.dtype else ("",))
     possible = [v for v in declaration.variants if not v.needs or values.get(v.needs)]
@@ -46,8 +46,8 @@ def expand_on(
 ) -> tuple[Arm, ...]:
     """Return the arms for several hosts.
 
-    devices: each host's devices, by its name in `Arm.host`. A host gets arms only for device families that
-    it has; if no host has a requested family, every host gets an arm for it.
+    A host gets arms only for device families that it has. If no host has a requested family, every host gets
+    that family's arms. devices: each host's devices, by the host's name in `Arm.host`.
     """
     every = [
         msgspec.structs.replace(arm, host=host)

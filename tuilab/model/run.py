@@ -52,9 +52,9 @@ class ArmSamples:
     """Seconds per call, one per round."""
     rounds: "array[int]" = field(default_factory=lambda: array("i"))
     begun: "array[int]" = field(default_factory=lambda: array("i"))
-    """Index of the first round of each further process; empty if one process measured everything."""
+    """Index of the first round of each process after the first; empty if one process measured everything."""
     zygotes: "array[int]" = field(default_factory=lambda: array("i"))
-    """The index of each further process's zygote; -1 for a fresh process."""
+    """For each process after the first: the index of the zygote that forked it; -1 for a fresh process."""
     calls: "array[int]" = field(default_factory=lambda: array("q"))
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
     fastest: float = inf
