@@ -72,8 +72,7 @@ def _problem(name: str, value: object, ids: Collection[str]) -> str:
 
 
 def clashes(chosen: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each key that is assigned to two actions with the same prefix, such as `slider`.
-    """
+    """Return a sentence for each key assigned to two actions with the same prefix, such as `slider`."""
     owner: dict[tuple[str, str], str] = {}
     out = []
     for name, keys in chosen.items():

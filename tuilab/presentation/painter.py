@@ -50,7 +50,7 @@ class Pacing:
     def wait(self, elapsed_s: float, rounds: int) -> float:
         """Return the seconds to wait before the next report of a run is painted.
 
-        elapsed_s and rounds are those of the run.
+        elapsed_s: seconds since the run's first round. rounds: number of the run's rounds so far.
         """
         if rounds <= 1:
             return 0.0
@@ -129,8 +129,8 @@ class Painter:
             self._due = loop.call_later(wait, self._paint)
         elif self._due is None and not self.pacing.wait(shown.elapsed_s, shown.rounds):
             self._due = loop.call_soon(self._paint)
-        # While a report is delayed, a change that nobody waits for gets no paint of its own, which would overlap
-        # a measurement. The worker waits for the report's paint, which draws the change too.
+        # While a report is delayed, a change that nobody waits for gets no paint of its own, because such a
+        # paint would overlap a measurement. The report's paint, for which the worker waits, also draws it.
         due = self._due
         if due is None or (isinstance(due, asyncio.TimerHandle) and due.when() > loop.time() + LEAST_S):
             self._let_go()

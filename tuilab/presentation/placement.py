@@ -108,10 +108,10 @@ def groups(state: RunState) -> list[Group]:
 
 
 def _most_at_a_size(state: RunState, key: Callable[[Node], Key]) -> dict[Key, Counter[str]]:
-    """Return the number of ops of all arms by key. In a sweep, each key counts at the size where it has the
-    most ops.
+    """Return the number of ops of all arms by key.
 
-    A function of 43 ops that is measured at six sizes has 43 ops, not 258.
+    In a sweep, the result for a key is the number at the size where the key has the most ops: a function of
+    43 ops that is measured at six sizes has 43 ops, not 258.
     """
     at: dict[tuple[Key, int], Counter[str]] = {}
     for arm in state.arms.values():

@@ -257,13 +257,13 @@ placement, one in a round, and one for the phases.
 def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[float]:
     """Estimate the seconds that an arm's calls will take at each remaining size.
 
-    A size that must be measured again takes as long as before. At other sizes, the time of one call grows as
-    a power of the size. The exponent comes from the two largest known sizes, and is at most the exponent of
-    the counted work. The time of a call is never below the minimum time for this work. If the work is unknown
-    and a single call fills a block, the time grows at least linearly.
+    A size that must be measured again takes as long as in the earlier process. At other sizes, the time of
+    one call grows as a power of the size. The exponent comes from the two largest measured sizes, and is at
+    most the exponent of the counted work. The time of a call is never below the minimum time for this work.
+    If the work is unknown and a single call fills a block, the time grows at least linearly.
 
-    The seconds of all calls stay the same as long as one call is shorter than the last block. Longer calls
-    increase them in proportion, until the budget allows only FEWEST_CALLS.
+    The total of all calls stays the same as long as one call is shorter than the last block. Longer calls
+    increase the total in proportion, until the budget allows only FEWEST_CALLS calls.
     """
     most, least = _estimate_growth(state, arm, left)
     known = _known_of(state, arm, left)
@@ -286,11 +286,11 @@ def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[floa
 
 
 def _estimate_growth(state: RunState, arm: ArmState, left: Sequence[int]) -> tuple[float, list[float]]:
-    """Return the exponent with which the work of a call grows, and the minimum seconds at each remaining
-    size.
+    """Return the exponent with which the work of a call grows, and the minimum seconds of a call at each
+    remaining size.
 
-    The exponent is the one between the two largest sizes with known work, or MOST_POWER if unknown. The
-    work at the current size is known before any call. The minimum follows from the machine's roofs.
+    The exponent comes from the two largest sizes with known work; it is MOST_POWER if the work is unknown.
+    The work at the current size is known before any call. The minimum follows from the machine's roofs.
     """
     there = [i for i in arm.work if i not in left[1:] and _extent(state, i) > 0]
     known = sorted(there, key=lambda i: _extent(state, i))
