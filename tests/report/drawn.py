@@ -41,7 +41,7 @@ _REASONS = ("it has no GPU kernel for int32", "the code asks for it", "no GPU is
 
 
 class Heard(RunState):
-    """A run's state that also keeps the events."""
+    """A run's state that keeps the run's events."""
 
     def apply(self, event: e.Event) -> bool:
         vars(self).setdefault("heard", []).append(event)

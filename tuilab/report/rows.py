@@ -285,7 +285,7 @@ def layers_title(result: RunResult) -> str:
 
 
 def phase_lines(result: RunResult) -> list[str]:
-    """Return two lines for each arm with phases: how they divide its call, and how they were measured."""
+    """Return two lines for each arm with phases: how the phases divide a call, and how they were measured."""
     lines = []
     for arm in result.arms:
         if arm.account is not None:

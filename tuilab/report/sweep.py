@@ -169,7 +169,7 @@ def pair(result: RunResult) -> tuple[str, str]:
 
 
 def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
-    """Compare the arms `a` and `b` in a sweep over two axes; None for another number of axes."""
+    """Compare the arms `a` and `b` in a sweep over two axes; None if the run is not such a sweep."""
     if len(result.axis) != 2:
         return None
     across, up = result.axis

@@ -71,8 +71,9 @@ class WatchedProcess:
 
 
 def looked_up(process: GpuProcess) -> GpuProcess:
-    """Return the process with its owner and command line, if a process with the same id and name is visible
-    here.
+    """Add the owner and the command line to a process that the GPU driver lists.
+
+    Return the process unchanged if no process with the same id and name is visible to the lab.
     """
     try:
         here = psutil.Process(process.pid)
@@ -91,7 +92,7 @@ def looked_up(process: GpuProcess) -> GpuProcess:
 def _rates(
     before: dict[str, tuple[int, int]], now: dict[str, tuple[int, int]], elapsed: float | None
 ) -> tuple[float | None, float | None]:
-    """Return voluntary and involuntary context switches per second. A new thread starts from zero."""
+    """Return voluntary and involuntary context switches per second. A new thread's counts start from zero."""
     if not elapsed or not now:
         return None, None
     gained = [

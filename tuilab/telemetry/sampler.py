@@ -23,8 +23,8 @@ def open_nvml(root: Path = Path("/")) -> Nvml:
 class Telemetry:
     """Samples this machine. Fast enough for a few samples per second; not thread-safe.
 
-    Missing figures are None, and the sample's notes explain them. Sample in a thread of its own, because a
-    call into a hung driver can block.
+    Missing figures are None, and the sample's notes explain why they are missing. Call `sample` in a separate
+    thread, because a call into a hung driver can block.
     """
 
     def __init__(self, nvml: Callable[[], Nvml] = open_nvml) -> None:
@@ -39,7 +39,7 @@ class Telemetry:
             self._no_gpu = str(error)
 
     def sample(self, pid: int = 0) -> DeviceSample:
-        """Sample this machine. pid: id of a process to sample too, such as the worker; 0 for none."""
+        """Sample this machine. pid: id of a process to include, such as the worker; 0 for none."""
         if pid != (self._watched.pid if self._watched else 0):
             self._watched = WatchedProcess(pid) if pid else None
         at = time.monotonic()
