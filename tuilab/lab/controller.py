@@ -110,8 +110,8 @@ class RunController:
         """Replace the active run with a measurement of the current settings; return False if no preset is
         chosen.
 
-        slid: True if a slider that came to rest requested the run; another slider movement may then replace
-        the run. further: request that continues the run on the screen; None to start a new run.
+        slid: True if a slider that came to rest requested the run; moving a slider again may replace such a
+        run. further: request that continues the run on the screen; None to start a new run.
         """
         state = self.state
         self._forget_rest()
@@ -147,8 +147,8 @@ class RunController:
         """Add a host to all later measurements. Returns False if the host was already added. Raises
         InputError.
 
-        environment: a Python environment on this machine, as the user typed it, which the runner must already
-        know.
+        environment: definition of a Python environment on this machine, as the user typed it; "" for a
+        machine. The environment must already be registered with the runner.
         """
         state = self.state
         new = state.hosts.add(name, environment)

@@ -38,8 +38,8 @@ class Devices:
                 self.samples.append(await run_in_daemon_thread(self._read, pid))
 
     def read(self, pid: int) -> DeviceSample | None:
-        """Like `look`, but in the current thread. Returns None if the last sample is less than a second
-        old.
+        """Take a sample in the current thread and return it. Returns None if the last sample is less than a
+        second old.
         """
         return self._read(pid) if self._begin() else None
 

@@ -65,7 +65,7 @@ def write_shown(
 def write_kept(
     key: str, run: str, claims: Sequence[Claim], folder: Path, going: CancellableProgress, history: History
 ) -> Path:
-    """Write a saved run to a file. Deletes the file of an incomplete recording.
+    """Write a saved run to a file. If a recording fails or is stopped, its incomplete file is deleted.
 
     Raises OSError, sqlite3.Error, ValueError and Stopped.
     """

@@ -204,10 +204,10 @@ class History:
 
     @contextmanager
     def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
-        """Yield a history whose deletions shrink the file at once, even on a full disk. Closes this history.
+        """Close this history, and yield one whose deletions shrink the file at once, even on a full disk.
 
-        say: called with a message that names the temporary copy. Raises OSError if no other disk has room for
-        the copy.
+        Meanwhile, a temporary copy of the file is kept elsewhere. say: called with a message that names this
+        copy. Raises OSError if there is no space for the copy.
         """
         file = self.store.unwritable or self.store.file
         if file is None:

@@ -138,7 +138,7 @@ def checked_hosts(words: Sequence[str], file: str = "") -> tuple[str, ...]:
     typed none.
 
     file: path of the user's own code; "" for a preset. Raises InputError for a name that ssh could misread,
-    or for another host if there is a `file`.
+    or if there is a `file` and a host is not this machine.
     """
     named = tuple(dict.fromkeys(HERE if word in (LOCAL, HERE) else word for word in words))
     for host in named:

@@ -144,8 +144,8 @@ class Lab(RunController):
             self._say(words)
 
     def load_presets(self, *folders: Path, found: catalogue.Catalogue | None = None) -> None:
-        """Load the presets from these folders, or from the default ones. found: presets that were already
-        read, to use instead.
+        """Load the presets from these folders, or from the default ones. found: a catalogue that was already
+        read, used instead of any folder.
         """
         self.state.presets.load(found or catalogue.load(*folders))
 
@@ -210,7 +210,7 @@ class Lab(RunController):
 
     def receive(self, event: Event) -> None:
         """Apply a worker's event. If the event ends a run, first apply the range of results of similar runs,
-        because the summary of the run uses it.
+        which the summary of the run needs.
         """
         if alike := self.saved.alike(event):
             super().receive(alike)

@@ -16,8 +16,8 @@ __all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_
 
 
 def sum_up(store: Store, at: Callable[[int, int], None] = lambda done, total: None) -> str:
-    """Compute the missing machine summaries of runs. Returns the reason why some could not be saved; "" if
-    all were saved.
+    """Compute the missing machine summaries of the saved runs. Returns the reason why some summaries could
+    not be saved; "" if all were saved.
 
     at: called with the number of finished runs and the total.
     """
@@ -78,7 +78,9 @@ def load(store: Store) -> tuple[list[MachineLine], str]:
 
 
 def about(line: MachineLine) -> str:
-    """Describe a machine's disagreements, disturbance, differing software versions, devices and run."""
+    """Describe a row of the machines page: claims on which machines disagree, disturbances of the run,
+    software versions that differ from those of the other machines, the devices, and the run.
+    """
     s = line.row.summary
     unlike = f"differs from the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
     parts = [

@@ -18,8 +18,8 @@ class Painting:
         self._held: list[tuple[Callable[[Event], None], Event]] = []
 
     def pace(self) -> None:
-        """Turn on waiting for the screen: after each report, the worker waits until `painted` is called. Long
-        runs are then summarized by `sum_up`.
+        """From now on, make the worker wait after each report until `painted` is called, and summarize long
+        runs in a thread (`sum_up`).
         """
         self._state.beside = self._state.paced = True
 

@@ -51,8 +51,8 @@ class Playback:
         return True
 
     def spare(self) -> bool:
-        """Return True if the user must first confirm that a measurement may replace the replay. Asks only
-        once per replay.
+        """Return True if the user must first confirm that a measurement may replace the replay. Later calls
+        for the same replay return False.
         """
         spared = bool(self._state.replay) and not self._warned
         self._warned = True

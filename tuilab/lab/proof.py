@@ -202,7 +202,7 @@ def _with_arms(preset: Preset, arms: Sequence[ArmSelection]) -> Preset:
 
 
 def on_cpu(preset: Preset) -> Preset:
-    """Return the preset with arms on the CPU. A preset with arms only on GPUs gets arms on the CPU
+    """Return the preset for a machine without a GPU: if all its arms are on GPUs, with arms on the CPU
     instead.
     """
     if "CPU" in preset.arms.devices:
@@ -256,8 +256,8 @@ def proven(proof: Proof, result: RunResult) -> Proven:
 
 
 class Shown(NamedTuple):
-    """Times in seconds of code with the mistake (`said`) and without it (`true`). The other fields correspond
-    to those of `Proven`; `interval` to `factor_ci95`.
+    """Times in seconds of code with the mistake (`said`) and without it (`true`). The other fields have the
+    meaning of those of `Proven`; `interval` is `Proven.factor_ci95`.
     """
 
     said: float | None

@@ -1,4 +1,4 @@
-"""Sends questions to the worker and receives the answers. Requests for runs are sent elsewhere."""
+"""Sends questions to the worker and receives the answers."""
 
 import asyncio
 import uuid

@@ -94,7 +94,7 @@ class RunRecorder:
         return found
 
     def _look_later(self, data: Path, place: str) -> None:
-        """Check for the end of background runs regularly, until all have ended."""
+        """Check every `LOOK_S` seconds whether background runs have ended, until all have ended."""
         # A command has no event loop and does not wait for background runs.
         with contextlib.suppress(RuntimeError):
             if self._state.background and not self._closed:

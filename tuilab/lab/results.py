@@ -96,7 +96,7 @@ def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState |
         try:
             return _decoder.decode(data)
         except (*UNDECODED, ValueError):
-            pass  # written by another version
+            pass  # another version wrote the saved result
     state = state or store.state(run)
     if not state.run:
         why = "its first events cannot be read"

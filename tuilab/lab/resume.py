@@ -86,7 +86,7 @@ def further(state: RunState, half_width: float | None, budget: Budget) -> Measur
 
     half_width: half of the run's widest interval, relative to its median. An interval needs at least six
     processes, and its width falls with the square root of their number. Returns None if the run is precise
-    enough or has no interval, and for a sweep, a fleet run or another host.
+    enough or has no interval, or is a sweep, a fleet run or a run on another host.
     """
     arms = tuple(arm.arm for arm in state.arms.values() if can_run(arm))
     if state.status != "ok" or state.scenario is None or state.sweep is not None or state.where or not arms:
@@ -148,7 +148,7 @@ def describe_rest(
     """Describe the precision that continuing a finished run would achieve, and its cost, as in
     `{run} continues: about ± 10% in about 18 s`; no figures if more rounds would not narrow the intervals.
 
-    act: what the reader does to continue. brief: whether to omit the reason for a missing figure.
+    act: beginning of the sentence, such as `{run} continues`. brief: omit the reason if there are no figures.
     """
     reached, wanted = forecast(state, request.budget.workers), request.budget.precision
     if reached is None:

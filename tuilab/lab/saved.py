@@ -66,10 +66,10 @@ class SavedRuns:
         return self._recorder
 
     def keep(self, finish: bool) -> Sequence[str]:
-        """Start to save runs. Workers also save them to files, which remain if this process is killed.
-        Returns messages for the user.
+        """Start to save runs. Returns messages for the user.
 
-        finish: let workers finish an active run after the lab has ended.
+        Workers write the events to files as well, which remain if this process is killed. finish: let workers
+        finish an active run after the lab has ended.
         """
         recorder = self.record()
         self._state.spool, self._state.finish = recorder.spool, finish
@@ -191,8 +191,8 @@ class SavedRuns:
         return await run_in_daemon_thread(load, self.store)
 
     async def load_pinned(self) -> bool:
-        """Read the pinned runs. Returns False if there were none before and are none now. Raises
-        sqlite3.Error.
+        """Read the pinned runs. Returns False if no run is pinned and none was pinned at the last call.
+        Raises sqlite3.Error.
         """
         from tuilab.lab.history import ghosts
 

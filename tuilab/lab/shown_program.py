@@ -57,8 +57,8 @@ class ShownProgram:
         """Save a function to a folder at the next call of the function. Returns the function's name.
 
         number: number of the tf.function; None for the function of a training step. `caught` receives the
-        outcome. Raises LookupError without such a function or without an observer, and OSError if the disk is
-        full.
+        outcome. Raises OSError if the disk is full, and LookupError if there is no such function or the
+        program has no observer.
         """
         raise LookupError("the program has ended")
 

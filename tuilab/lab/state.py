@@ -129,7 +129,7 @@ class LabState:
     asked: str = ""
     """Id of the requested run that has not ended; "" if there is none."""
     asked_at: float = 0.0
-    """Time of the request for `asked`."""
+    """Time at which the run `asked` was requested."""
     wanted: Wanted | None = None
     ghosts: Ghosts = field(default_factory=Ghosts)
     verdicts: dict[str, VerdictWord] = field(default_factory=dict)
@@ -490,8 +490,8 @@ class LabState:
         self.worker = Worker(phase, stage, since, pid or worker.pid)
 
     def _exited(self, event: WorkerExited) -> None:
-        """Record that a worker has exited. The supervisor starts a fresh worker, unless this one died before
-        it was ready.
+        """Record that a worker has exited. The supervisor starts a fresh worker, unless the old worker died
+        before it was ready.
         """
         again = event.expected or self.worker.phase != "starting"
         self._stage("starting" if again else "down", "starting a fresh worker")

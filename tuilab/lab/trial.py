@@ -28,7 +28,7 @@ class Change:
     """A change to a captured step.
 
     name: name of the change in `tuilab.worker.changed_step`. agrees: largest relative difference of the
-    results that counts as rounding. steps: number of steps per call of the changed step.
+    results that counts as rounding. steps: number of training steps in one call of the changed step.
     """
 
     name: str

@@ -217,8 +217,8 @@ class Watched:
 
 
 def spread(count: int) -> list[int]:
-    """Return the indices from 0 to `count` - 1: both ends, then the middle, then evenly the gaps between
-    them.
+    """Return the indices from 0 to `count` - 1 in an order that starts with both ends and the middle, and
+    then fills the gaps evenly.
     """
     order, gap = dict.fromkeys((0, count - 1) if count else ()), count
     while len(order) < count:
