@@ -332,8 +332,8 @@ def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool
 
 
 def _given_back(app: LabApp) -> str:
-    """Give the terminal to the watched program until that program ends. Returns the program's page as
-    text.
+    """Connect the watched program to the terminal, and wait until the program ends. Returns the program's
+    page as text; "" if the lab has not started a program.
     """
     if app.watching is None or app.options.watching is not None:
         return ""

@@ -71,7 +71,7 @@ ASCII, COLOURLESS = Ascii(), Colourless()
 
 @lru_cache(16_384)
 def colourless(style: Style) -> Style:
-    """Return the style without colors. It is reversed if the background stands out and is not a band."""
+    """Return the style without colors, reversed if the background stands out and is not a band."""
     if style.meta.get(BAND):
         return style.without_color
     ground = _grey(style.bgcolor, 0)

@@ -66,7 +66,9 @@ NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 OPENING = re.compile(rb"[^\x1bA-Za-z/\r]*[A-Za-z/\r]")
 ENTER = re.compile(rb"[^\x1b\r]*\r")
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
-"""Matches the start of an unfinished sequence of `NO_KEYS`. Such input waits for its end."""
+"""Matches the start of an unfinished sequence of `NO_KEYS`. Such input is kept until the rest of the sequence
+arrives.
+"""
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 
@@ -308,7 +310,7 @@ class Input:
             self._parser = self._fresh()
 
     def _fresh(self) -> XTermParser:
-        """Return a new parser that keeps what the old one knows about the terminal."""
+        """Return a new parser with the old parser's mouse mode and terminal size."""
         parser = XTermParser()
         for name in ("mouse_pixels", "terminal_size", "terminal_pixel_size"):
             setattr(parser, name, getattr(self._parser, name))

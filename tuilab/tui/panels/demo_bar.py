@@ -148,7 +148,7 @@ returns to the previous screen; the runs are in the history.
         self.repaint()
 
     def action_leave(self) -> None:
-        """End the demo, and go back to the settings and the run from before."""
+        """End the demo, and restore the settings and the run from before the demo."""
         self.lab.go_back(self._came_from)
         self.lab.keep_secret(False)
         self._done()

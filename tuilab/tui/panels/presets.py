@@ -63,7 +63,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self.watch_words()
 
     def load(self, rows: Sequence[Title]) -> None:
-        """Show these rows, if they are new."""
+        """Show these rows, unless they are already shown."""
         if tuple(rows) != self.titles:
             self.titles = tuple(rows)
             self.watch_words()
@@ -142,7 +142,9 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self.highlighted = self._clicked = row
 
     def watch_highlighted(self, highlighted: int | None) -> None:
-        """Note that the cursor has moved: the next click only selects a row."""
+        """Forget the last click if the cursor has moved to another row, so that the next click only selects a
+        row.
+        """
         if highlighted != self._clicked:
             self._clicked = None
         super().watch_highlighted(highlighted)

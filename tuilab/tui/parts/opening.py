@@ -42,8 +42,8 @@ def path_question(begun: str = "") -> "MenuScreen":
 
 class Opener:
     reading = ""
-    """Name of the user's file that is being loaded; "" if there is none. While it is loaded, the key for a
-    run applies to it.
+    """Name of the user's file that is being loaded; "" if there is none. Until the file is loaded, the run
+    key requests a run of this file.
     """
     run_requested = False
     """True if the user requested a run while a file was being loaded."""
@@ -142,7 +142,8 @@ class Opener:
     async def _open_document(self, path: str, functions: bool) -> None:
         """Show the page of a document.
 
-        functions: first offer to watch a Python file as a program, or to measure one of its functions.
+        functions: if the document is a Python file with other uses, such as measuring one of its functions,
+        show a list of its uses instead.
         """
         from tuilab.lab import opening
         from tuilab.tui.screens.document import DocumentScreen

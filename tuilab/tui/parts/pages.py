@@ -99,7 +99,9 @@ class Pages:
         self._screen.app.push_screen(page, self.add_host)
 
     async def add_host(self, name: str | None) -> None:
-        """Measure on this host, too, from now on. Shows a message if the name is invalid."""
+        """Add a host to all later measurements, or a Python environment if `name` contains `=`. Shows a
+        message if the name is invalid.
+        """
         with self._corner.refusals():
             if name and "=" in name:
                 name = await self._lab.add_environment(name)

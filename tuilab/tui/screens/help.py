@@ -97,7 +97,9 @@ class HelpScreen(Modal[None]):
 
 
 def matching(page: str, words: str) -> list[str]:
-    """Return the blocks of the page that contain all words. Of tables, only matching rows remain."""
+    """Return the blocks of the page that contain all words. A table keeps only the rows that contain all
+    words.
+    """
     out = []
     for block in page.split("\n\n"):
         if block.startswith("|"):

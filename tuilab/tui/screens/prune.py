@@ -74,6 +74,8 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Submitted)
     def _delete(self) -> None:
-        """Close the page with the counted runs as its result. Does nothing without counted runs."""
+        """Close the page with the counted runs as its result. Do nothing if no runs match or the count is not
+        finished.
+        """
         if self._found is not None and self._found.runs:
             self.dismiss(self._found)

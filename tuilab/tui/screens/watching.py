@@ -93,7 +93,7 @@ class ProgramHeader(Header):
 
 @dataclass
 class Trial:
-    """A trial in progress. captured: the step is captured and being measured."""
+    """A trial in progress. captured: True once the step is captured and its measurement has begun."""
 
     finding: Bottleneck
     captured: bool = False
@@ -384,7 +384,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         if self._trial is not None and not self._trial.captured and not watching.catches:
             self.call_later(
                 self._lost
-            )  # runs after the message about a capture that succeeded just before the end
+            )  # runs after the message about a capture that succeeded just before the program ended
         page = watching.page
         for output in self.query(Output):
             output.empty = says.why_empty("output", page, running=running)

@@ -1,4 +1,4 @@
-"""The page that explains why the GPU is used or not: the doctor's findings, and the ops of the open preset
+"""The page that explains why the GPU is or is not used: the doctor's findings, and the ops of the open preset
 that a GPU could run.
 """
 

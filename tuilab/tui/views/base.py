@@ -46,7 +46,7 @@ class View(Vertical):
 
 
 def marks(state: RunState) -> dict[str, Mark]:
-    """Return the hue and the marker of each arm, by arm id. All views use the same ones."""
+    """Return the hue and the marker of each arm, by arm id; the same in all views."""
     return marks_for([known.arm for known in state.arms.values()])
 
 

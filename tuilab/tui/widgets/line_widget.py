@@ -37,7 +37,7 @@ class LineWidget(Widget):
     # invisible in these widgets.
     ALLOW_SELECT = False
     empty: var[str] = var("", init=False)
-    """Sentence shown while the widget has no content: the reason for this."""
+    """Sentence shown while the widget has no content, such as the reason why it is empty."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)

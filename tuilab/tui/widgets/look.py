@@ -136,8 +136,8 @@ def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
 
     The family of the hue shows the kind of device. The lightness of the hue shows the mode if the arms differ
     only in mode and input location; otherwise it follows the order of the arms. The shape of the marker shows
-    the mode: round for eager, square or crossed for graph, pointed for XLA. Up to eighteen arms get distinct
-    marks, the number of a model's arms on a CPU and a GPU.
+    the mode: round for eager, square or crossed for graph, pointed for XLA. Marks are distinct for up to
+    eighteen arms: a model on a CPU and a GPU has that many.
     """
     from tuilab.model.arms import family  # imported here, because the first paint draws no arms
 

@@ -474,7 +474,9 @@ and adds its caveats, **{plot.release}** releases it.
     ]
 
     class Pointed(Message):
-        """The cursor is on the point at `x` of the series `key`. kept: a key or a click moved it there."""
+        """The cursor is on the point at `x` of the series `key`. kept: True if a key or a click moved the
+        cursor there, False for a mouse movement.
+        """
 
         def __init__(self, key: str, x: float, kept: bool) -> None:
             super().__init__()

@@ -41,9 +41,9 @@ MESSAGE_S = 6.0
 TYPED = frozenset("0123456789.,_ kKmMgGiI")
 MOST_TYPED = 16
 NUMBER_LABEL, WORD_LABEL = 14, 10
-"""Cells of the label, for numbers and for choices. (Two sliders for choices share a row.)"""
+"""Width of the label in cells, for numbers and for choices. (Two sliders for choices share a row.)"""
 VALUE_WIDTH, WORD_WIDTH = 10, 9
-"""Cells of the value, for numbers and for choices."""
+"""Width of the value in cells, for numbers and for choices."""
 HIGH_WIDTH = 5
 MIN_TRACK = 8
 

@@ -21,7 +21,7 @@ SAMPLED = 200
 """Number of rows, evenly spaced, whose texts determine the widths of the columns."""
 WHEEL = 3
 LITTLE = 8
-"""Width in cells to which all other columns shrink before columns with a fixed width shrink."""
+"""Width in cells to which other columns shrink before columns with a fixed width also shrink."""
 
 
 @dataclass(frozen=True)
