@@ -1,5 +1,5 @@
-"""No arm on the emulated GPU is faster than its bound: presets, functions of `tests.benchmarks`, kinds of
-models.
+"""No arm on the emulated GPU is faster than its bound. Covers the presets, the functions of
+`tests.benchmarks`, and several kinds of models.
 
 The bound is for a device that is limited only by the emulation's kernels and copies.
 """

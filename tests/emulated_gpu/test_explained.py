@@ -104,7 +104,7 @@ def held(rows: list[list[Any]]) -> tuple[int, int]:
                 wrong.append((op, dtype, "a line of a log", said))
         if ran and all(device == "GPU:0" for device, _ in ran):
             looked += 1
-            # TensorFlow calls a result in host memory a result on the device, unless it is int32.
+            # TensorFlow reports a result in host memory as on the device, unless the result is int32.
             if gpu and not any(memory == "GPU:0" for _, memory in ran):
                 wrong.append((op, dtype, text, ran))
     assert not wrong, f"{len(wrong)} of {placed} + {looked}: " + "\n".join(map(str, wrong[:40]))

@@ -44,7 +44,9 @@ def typed() -> list[list[str]]:
 
 
 def text_of(given: ast.expr, story: ast.stmt) -> str:
-    """Return a string literal. For a name, return the last string assigned to this name above."""
+    """Return the text of a string literal, with `…` for inserted values. For a name, return the text that
+    `story` last assigned to the name before this use.
+    """
     if isinstance(given, ast.Name):
         above = [
             node

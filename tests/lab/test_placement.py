@@ -56,8 +56,8 @@ def test_the_title_counts_in_words():
 
 
 def test_the_ops_of_several_arms_are_named_as_such():
-    """A call of the eager arm runs 43 ops. A total of 48 without the number of arms would contradict the
-    answer.
+    """A call of the eager arm runs 43 ops, as the answer says. The title counts the ops of two arms, 48, so
+    it must name the number of arms.
     """
     state = run_state(1)
     for arm, count in ((ARMS[0], 43), (ARMS[4], 5)):

@@ -228,7 +228,9 @@ BOTH = (
 
 
 async def test_one_run_measures_each_finding_in_the_mode_of_its_code():
-    """The eager loop is TL104, the tf.function TL105. Both used to be measured in eager mode, in two runs."""
+    """The program has an eager loop (rule TL104) and a tf.function (rule TL105). Both used to be measured in
+    eager mode, in two runs.
+    """
     report = read((HEAD + BOTH).encode(), shipped(), name="x.py", preview=False)
     wanted = [p for p in proofs(report) if p.finding.code in ("TL104", "TL105")]
     modes = {p.finding.code: p.preset.arms.modes for p in wanted}

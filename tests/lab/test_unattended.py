@@ -88,7 +88,7 @@ def left(data: Path, ending: str, **about: object) -> Path:
 def test_a_run_is_imported_if_both_its_worker_and_its_lab_have_ended(
     ending: str, who: str, lab: str, found: str, tmp_path: Path, stand_in: int, ended: int
 ) -> None:
-    """A process id may belong to another process by now."""
+    """Covers a process id that now belongs to another process."""
     pids = {"worker": stand_in, "ended": ended, "own": os.getpid(), "reused": os.getpid(), "": 0}
     began = since(os.getpid()) if lab == "own" else 1
     host = socket.gethostname()

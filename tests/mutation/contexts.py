@@ -8,7 +8,7 @@ from coverage import Coverage
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Attribute everything to the test, including the set-up and tear-down of its fixtures."""
+    """Attribute the lines that run to the test, including those of its fixtures' set-up and tear-down."""
     measuring = Coverage.current()
     assert measuring is not None
     measuring.switch_context(item.nodeid)

@@ -12,8 +12,8 @@ pytestmark = pytest.mark.terminal
 
 @pytest.mark.parametrize("ends", ["key", "line"])
 def test_a_continue_signal_without_a_stop_changes_nothing(tmp_path: Path, ends: str) -> None:
-    """A second thread that reads keys would outlive the lab, and would read forever from a terminal that is
-    gone.
+    """Textual starts an input thread on each SIGCONT. Without a preceding stop, this second thread would
+    outlive the lab, and would read forever from a terminal that is gone.
     """
     with scripted(tmp_path) as terminal:
         terminal.see("ready")

@@ -33,7 +33,7 @@ ARMS = (
 MACHINE = GPU_MACHINE
 SCENARIO = Scenario("stft", defaults(DECLARATION.parameters))
 FIGURES = RunStarted | ArmStatus | Round
-"""Events of a run in progress, without the warm-up."""
+"""The types of event that show a run in progress after its warm-up."""
 
 
 def events(

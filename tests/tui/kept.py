@@ -26,7 +26,7 @@ def run_events(
     status: str = "ok",
     **values: int,
 ) -> Iterator[e.Event]:
-    """Yield the events of a run. On a machine without a GPU, its GPU arms are unavailable."""
+    """Yield the events of a run. On a machine without a GPU, the GPU arms are unavailable."""
     scenario = Scenario("stft", {**data.SCENARIO.parameters, **SMALL, **values})
     for event in data.events(
         rounds,

@@ -31,8 +31,8 @@ def parsed_once(sheet: Stylesheet) -> None:
 
 
 async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
-    """Replace Textual's wait for an idle processor, which takes 20 ms or more, and up to a second on a busy
-    machine.
+    """A replacement for Textual's wait for an idle processor, which takes at least 20 ms, and up to a second
+    on a busy machine.
     """
     try:
         await handled(active_app.get())

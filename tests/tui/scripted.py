@@ -271,7 +271,7 @@ class ScriptedRunner:
         self.closed = False
         self.declares: dict[str, Declaration] = {}
         self.lacking: dict[str, tuple[str, ...]] = {}
-        """By function: the arguments whose shapes the user must give."""
+        """For each function, the arguments whose shapes the user must type."""
         self.suggested: tuple[str, ...] = ()
         self.failing: tuple[str, ...] = ()
         self.holding = False

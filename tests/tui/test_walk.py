@@ -172,7 +172,7 @@ class Walk:
 
 
 def heed(wrong: list[BaseException | str], put: Any) -> None:
-    """Also count exceptions in Textual's workers as failures."""
+    """Add exceptions in Textual's workers to `wrong`, so that they count as failures."""
     run = Worker._run
 
     async def heeded(worker: Worker[Any], app: App[Any]) -> None:
