@@ -108,8 +108,8 @@ def fork_workers(faulty: ctypes.CDLL) -> None:
 
 
 def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
-    """Run one trial. Return the exit code or "hang", the number of calls of the kind that fails, and
-    whether a process of the trial still runs.
+    """Run one trial. Return the exit code or "hang", the number of system calls of the kind that was made to
+    fail, and whether a process of the trial still runs.
     """
     out, counted = Path(str(told["out"])), Path(f"{told['out']}.calls")
     counted.unlink(missing_ok=True)
@@ -161,7 +161,7 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
 def at_rest() -> bool:
     """Wait until all processes of a command have ended; return False if one still runs.
 
-    Orphans count too, because this process is their subreaper.
+    This includes orphans, because this process is their subreaper.
     """
     until = time.monotonic() + REST_S
     with contextlib.suppress(ChildProcessError):

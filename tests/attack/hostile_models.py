@@ -1,8 +1,8 @@
 """Writes hostile model files: python -m tests.attack.hostile_models MODELS OUTSIDE SECRET PORT
 
 Each file shows a published vulnerability of Keras or TensorFlow, or a gap that tuilab's tests found. OUTSIDE
-is a folder that must stay empty, SECRET a file whose text must appear nowhere, PORT a port on this host to
-which no file may connect.
+is a folder that must stay empty. SECRET is a file whose text must appear nowhere. PORT is a port on this host
+to which no model may connect.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """Runs `tuilab` with the worker in `worker.py`. Arguments: seconds per round, a file, and the command's
 words.
 
-The single word `script` runs a short program that measures; `serve` serves a lab with that worker.
+Instead of a command, `script` runs a short program that measures, and `serve` serves a lab with that worker.
 """
 
 import sys

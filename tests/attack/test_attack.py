@@ -521,8 +521,7 @@ def test_no_parameter_value_breaks_an_export(tmp_path, name, value):
 
 
 def test_a_remote_host_cannot_write_into_another_run(tmp_path):
-    """The remote host sends events of the other run before its own run starts, and again during its own run.
-    """
+    """The remote host sends events of the other run before its own run starts, and again during its own run."""
     file = filled(tmp_path)
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]

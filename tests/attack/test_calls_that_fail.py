@@ -300,8 +300,8 @@ class Attack:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
     def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
-        """Return True if a changed file is no error: it differs only in times, or the failed command explains
-        its content.
+        """Return True if a changed file is harmless: it differs only in times, or the failure of the command
+        explains its content.
         """
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True

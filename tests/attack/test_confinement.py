@@ -144,8 +144,8 @@ def done(said: str) -> list[str]:
 @confining
 @pytest.mark.parametrize("told", [False, True], ids=["warm", "fresh"])
 def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told):
-    """A warm worker starts without a model and later replaces itself; a fresh worker is confined from its
-    start.
+    """A warm worker starts unconfined, without a model, and later replaces itself; a fresh worker is confined
+    from its start.
     """
     model, opening = tried
     scope = requests.scope(str(model), opening()) if told else ""
@@ -159,7 +159,7 @@ def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told
 
 @confining
 def test_a_command_opens_a_model_with_its_first_worker(tf, tmp_path):
-    """Starting an unconfined worker first and replacing it would take 0.2 s longer."""
+    """The first worker is confined from its start. Replacing an unconfined worker would take 0.2 s longer."""
     model = Made(tmp_path, tmp_path, tmp_path, 0).packed("good")
     workers: set[int] = set()
     command = begun(tmp_path, "explain", str(model))

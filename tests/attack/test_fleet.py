@@ -1,4 +1,4 @@
-"""If a fleet's client is killed, the nodes keep their measurements and no worker is left behind."""
+"""If a fleet's client is killed, the nodes keep their measurements and end their workers."""
 
 import os
 import random

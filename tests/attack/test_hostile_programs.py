@@ -1,5 +1,5 @@
-"""Harmful watched programs, deliberate or not, end as they would without watching. The page reports the
-problem, and no file or process is left behind.
+"""Watched programs that do harm, deliberately or not, end as they would without watching. The page reports
+the problem, and no file or process is left behind.
 
 The programs send the observer's protocol, but do not use TensorFlow.
 """

@@ -32,7 +32,9 @@ keras_file.examine = lambda *given: None
 
 
 def opened(worker: Worker, file: Path, opening: Opening) -> str:
-    """Return the reason why the worker rejects the file, or how the worker ended; "" if the file opens."""
+    """Return the reason why the worker rejects the file, or a phrase for how the worker ended; "" if the file
+    opens.
+    """
     identity = uuid.uuid4().hex
     worker.send(requests.Declare(id=identity, file=str(file), opening=opening))
     try:

@@ -72,7 +72,9 @@ def test_a_command_does_not_overwrite_its_input(place, line):
 
 
 def nested(place, what):
-    """Replace a file with JSON that is nested 5,000 levels deep."""
+    """Write a list that is nested thousands of levels deep into a file, or into a column of the history if
+    `what` is `TABLE COLUMN`.
+    """
     text, database = '{"type":"hello","x":' + DEEP, place / "data" / FILE
     if "." in what:
         file = place / what

@@ -64,7 +64,7 @@ def drag(terminal: Terminal) -> list[int]:
 
 
 def keys(terminal: Terminal, *pressed: str) -> int:
-    """Return the number of bytes sent in the two seconds after a key: the median over the pressed keys."""
+    """Return the number of bytes sent in the two seconds after a key press: the median over the given keys."""
     took = []
     for key in pressed:
         terminal.press(key)

@@ -96,8 +96,8 @@ def joined(parts: Sequence[Part]) -> ArmSamples:
 
 
 def report(runs: Sequence[Sequence[Process]]) -> str:
-    """Return the table: how often the intervals contain the grand median and the grand ratio, and how
-    wide they are.
+    """Return a table that shows how often the intervals contain the grand median and the grand ratio, and how
+    wide the intervals are.
     """
     every = [process for run in runs for process in run]
     size = round(statistics.median(map(len, runs)))
@@ -153,8 +153,8 @@ def _coverage(
 
 
 def _of_runs(runs: Sequence[Sequence[Process]]) -> tuple[float, float]:
-    """Return how often the range of six consecutive runs contains the grand median, and the median
-    half-width of the ranges.
+    """Return the share of six-run ranges that contain the grand median, and the median half-width of these
+    ranges.
     """
     held, widths = [], []
     for arm in range(ARMS):

@@ -5,8 +5,8 @@ python -m tests.benchmarks --only cutting
 
 tuilab measures each model with its layers. The benchmark itself alternates calls of the model with calls of a
 copy without the layer, in which a cheap op keeps the output shape. The budget is met if the two shares differ
-by at most 10 points. Run it on an idle machine, because other programs mostly disturb the benchmark's own
-share.
+by at most 10 points. Run it on an idle machine, because other programs disturb the saved time more than
+tuilab's share.
 """
 
 import statistics

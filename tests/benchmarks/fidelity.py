@@ -432,9 +432,7 @@ class Found:
 
     @property
     def met(self) -> bool | None:
-        """True if both figures agree within 10%, False if they do not; None if the noise is too large to
-        decide.
-        """
+        """Whether both figures agree within 10%; None if the noise is too large to decide."""
         low, high = 1 / (1 + LIMIT), 1 + LIMIT
         if self.low > high or self.high < low:
             return False
@@ -524,7 +522,7 @@ def measure() -> list[Row]:
 
 
 def rows_of(every: Iterable[Found]) -> list[Row]:
-    """Return a row for each scenario. Prints each row as soon as it is known."""
+    """Return a row for each measured scenario. Prints each row as soon as it is known."""
     rows = []
     for found in every:
         scenario = found.scenario

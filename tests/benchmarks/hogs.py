@@ -1,4 +1,6 @@
-"""Programs that compete for the processors during a measurement, busy for 2 s and quiet for 3 s on average."""
+"""Programs that compete for the processors during a measurement. They are busy for 2 s and quiet for 3 s on
+average.
+"""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Measures the processor use of the idle lab and its worker."""
+"""Measures how much processor time the idle lab and its idle worker use."""
 
 import time
 

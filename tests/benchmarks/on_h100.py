@@ -43,8 +43,8 @@ class Recorded(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Row:
-    """A function on the GPU. calls: for each input location, the bound of a call and its measured time,
-    in seconds.
+    """A function on the GPU. calls: for each input location, the lower bound of a call's time and the
+    measured time, in seconds.
     """
 
     name: str

@@ -1,5 +1,5 @@
-"""Forty functions like those that users write, for `tests.benchmarks.functions`. Thirty resemble public
-code.
+"""Forty functions like those that users write, for `tests.benchmarks.functions`. Thirty of these functions
+resemble public code.
 
 The comment above each function names the kind of program it imitates. All were written for this file.
 """

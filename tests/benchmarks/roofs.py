@@ -95,7 +95,9 @@ print(best)
 
 
 def measure() -> list[Row]:
-    """Measure the triad and the products, with tuilab and by hand in turn; return the best of each."""
+    """Measure the triad and the matrix products, alternating between tuilab and hand-written code; return
+    rows with the best results.
+    """
     worker = Worker(cpus=1)
     ours: Roofs | None = None
     triad = products = 0.0

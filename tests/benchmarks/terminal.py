@@ -28,8 +28,8 @@ LAB = (sys.executable, "-m", "tuilab")
 class Terminal:
     """A program in a terminal.
 
-    rate: bytes per second of the line; None for no limit. arrivals: the time of each read (`time.monotonic`),
-    and the total number of bytes until then.
+    rate: bytes per second that the terminal reads; None for no limit. arrivals: the time of each read
+    (`time.monotonic`), and the total number of bytes until then.
     """
 
     def __init__(

@@ -94,7 +94,7 @@ def cold(budget: BudgetName, data: str) -> Answer:
 
 
 def warm(worker: Worker) -> Answer:
-    """Time the request on a warm worker, sent in the same way as from the screen."""
+    """Time a request to a warm worker. The request is the same as one from the screen."""
     arm = Arm("CPU:0", "graph", "resident", "float32", "whole")
     begun = time.perf_counter()
     request = Measure(

@@ -125,8 +125,8 @@ def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
 def rows_of(name: str, found: list[tuple[Figures, Figures]]) -> list[Row]:
     """Return a program's rows: its time, first step and memory, each with its limit.
 
-    A single pair of runs has no verdict. The rows also show the processor time, which other programs affect
-    less.
+    With only one pair of runs, the rows have no verdict. The rows also show the processor time, which other
+    programs affect less.
     """
     rows = []
     for key, words, limit in (

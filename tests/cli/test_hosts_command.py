@@ -1,4 +1,4 @@
-"""`tuilab hosts` with runs of other machines, imported by `tuilab history import`."""
+"""`tuilab hosts` with runs from other machines that `tuilab history import` has imported."""
 
 import json
 

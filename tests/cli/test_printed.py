@@ -1,4 +1,4 @@
-"""During and after a command, the output is short, shows readable names of arms, and fits the terminal's
+"""The output during and after a command is short, shows readable names of arms, and fits the terminal's
 width.
 """
 

@@ -1,5 +1,5 @@
 """Only SQLite opens a history. If other code in the same process opened and closed the file, SQLite would
-lose its locks.
+lose its locks on the file.
 """
 
 import asyncio

@@ -57,9 +57,9 @@ def test_a_start_loads_no_further_modules(statement: str) -> None:
 
 
 MOST_LATE = {"tuilab": 142, "tensorflow": 70, "numpy": 35, "others": 39}
-"""Maximum number of imports inside functions, by imported module. Such an import is justified only if
-startup would otherwise load the module too early, or because the screen's process does not load
-TensorFlow and NumPy.
+"""Maximum number of imports inside functions, by imported module. Such an import is justified only if an
+import at the top would load the module too early during startup, or would load TensorFlow or NumPy into the
+screen's process.
 """
 
 

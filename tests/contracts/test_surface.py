@@ -48,7 +48,7 @@ def written(file: Path) -> list[str]:
 
 
 INSIDE = ("store", "_recorder", "runner", "receive", "_opened")
-"""Internal parts of a lab, which measure and store runs."""
+"""Names of the internal parts of a lab, which measure and store runs."""
 
 
 def reached(file: Path) -> list[str]:

@@ -1,4 +1,6 @@
-"""Only `tuilab.model.files` writes files. Other code could leave half a file on a full disk."""
+"""Only `tuilab.model.files` writes files. Code that writes files itself could leave half a file on a full
+disk.
+"""
 
 import ast
 from collections.abc import Iterator

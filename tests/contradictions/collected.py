@@ -122,8 +122,8 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
 
 
 def _beyond(arm: ArmResult) -> Iterator[str]:
-    """Yield an error if an arm is faster than its machine's limit, or if a part takes longer than the
-    whole.
+    """Yield an error if an arm is faster than its machine's limit, or if a part of a call takes longer than
+    the whole call.
     """
     if arm.median_s is None:
         return

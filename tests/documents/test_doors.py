@@ -83,7 +83,7 @@ def test_a_name_that_is_no_text_is_written_with_its_bytes(place, layout):
 
 
 def mended(file, monkeypatch, then):
-    """Run `--fix` on a file that another program changes during the fix."""
+    """Run `check --fix` on a file that another program changes at the same time."""
     from tuilab.documents import read
     from tuilab.documents.api.tables import shipped
 

@@ -1,5 +1,5 @@
-"""An unreadable file is an error with exit code 2, and never counts as a file without findings. A partly
-readable file is reported as such.
+"""An unreadable file is an error with exit code 2, and never counts as a file without findings. If only a
+part of a file can be read, the report says so.
 """
 
 import json

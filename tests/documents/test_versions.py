@@ -1,5 +1,5 @@
-"""Names that depend on the TensorFlow version: the version that the user requests, or else the version
-that the document installs.
+"""Names are checked against the TensorFlow version that the user requests, or else against the version that
+the document installs.
 """
 
 import json

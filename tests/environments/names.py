@@ -1,5 +1,5 @@
-"""Generates the checker's list of differences between TensorFlow versions. Asks each version in its own
-environment.
+"""Generates the checker's list of differences between TensorFlow versions. Reads the names of each version in
+an environment that has this version.
 
 `python -m tests.environments.names` writes the shipped file. Run it again when a version is added or the
 shipped table changes to another version.

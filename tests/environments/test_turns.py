@@ -1,5 +1,5 @@
-"""Claims about two environments with a known difference. The tests are slow, because each trial needs
-three processes per environment.
+"""Claims about two environments with a known difference. Each trial takes long, because it needs three
+processes per environment.
 """
 
 from pathlib import Path

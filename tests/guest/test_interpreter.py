@@ -1,4 +1,6 @@
-"""tuilab finds a user's Python by its path, or rejects an unsuitable Python with a sentence."""
+"""tuilab finds a user's Python by its path, or rejects an unsuitable Python with a sentence that gives the
+reason.
+"""
 
 import os
 import sys
