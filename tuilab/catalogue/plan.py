@@ -48,7 +48,9 @@ def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
 
 
 def near(parameter: Integer | LogInteger) -> tuple[int, ...]:
-    """Return five sizes from 1/16 to 16 times the default, for a parameter whose useful range is unknown."""
+    """Return five sizes between a sixteenth of the default and 16 times the default. They serve parameters
+    whose useful range is unknown.
+    """
     sizes = (parameter.default * 4.0**power for power in range(-2, 3))
     return tuple(sorted({nearest(parameter, size) for size in sizes}))
 

@@ -37,7 +37,9 @@ def presets(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> 
 
 
 def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return a completion such as `samples=` for each parameter of the preset named earlier on the line."""
+    """Return a completion such as `samples=` for each parameter of the preset that the command line already
+    names.
+    """
     from tuilab.catalogue.load import load
     from tuilab.workloads import find
 

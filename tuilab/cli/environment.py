@@ -46,8 +46,8 @@ def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = ""
     """Return the names of all places to measure: first the environments, named as in `Arm.host`, then the
     other hosts.
 
-    file: path of the user's code. Raises InputError for duplicates, and for names that ssh could interpret as
-    options.
+    file: path of the user's code. Raises InputError if a place is named twice, or if ssh could interpret a
+    name as an option.
     """
     names = tuple(one.name for one in envs)
     others = checked_hosts(hosts, file) if hosts or not names else ()

@@ -52,8 +52,8 @@ def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
 
 
 class FleetNarrator:
-    """Prints the activity of each node to standard error. A terminal shows one line, which is
-    overwritten; other outputs get a line per step.
+    """Prints the activity of each node to standard error. On a terminal, each new step overwrites the
+    previous one; any other output gets one line per step.
     """
 
     def __init__(self) -> None:

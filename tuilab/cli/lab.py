@@ -43,8 +43,8 @@ def with_lab(
 ) -> T:
     """Open the lab, await `act(lab)`, and close the lab.
 
-    Raises the errors of `act`, and KeyboardInterrupt if Ctrl-C is pressed while nothing can be stopped.
-    environments: further Python environments on this machine, which `hosts` names. forks: the command
+    Raises the errors of `act`. Raises KeyboardInterrupt if Ctrl-C is pressed while the lab has nothing to
+    stop. environments: further Python environments on this machine, which `hosts` names. forks: the command
     measures in forked processes. scope: files that the first worker may open.
     """
     own = chosen_environment()

@@ -102,9 +102,10 @@ class Lazy(click.Group):
 
 
 def with_command(words: str) -> str:
-    """Return advice for a user who typed a file or model without a command: the commands that accept it.
+    """Return advice for a user who typed a file or model without a command: the commands that accept it as
+    their argument.
 
-    Returns "" if `words` name no file or model.
+    Returns "" if `words` name neither a file nor a model.
     """
     from tuilab.lab.naming import resolve
     from tuilab.model.files import expanded

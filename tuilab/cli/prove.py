@@ -49,8 +49,8 @@ def table(made: Sequence[Proven]) -> Iterator[str]:
     """Yield a table of the proofs. All times have the unit of the shortest time, and each comparison is below
     its figures.
 
-    If the proof measured smaller work than the document does, its times are in the comparison, not in the
-    columns.
+    If a proof measured smaller work than the document measures, the comparison contains the proof's times,
+    and the columns do not.
     """
     times = [time for each in made for time in (each.said_s, each.true_s) if time]
     scale, unit = time_unit(min(times, default=1.0))

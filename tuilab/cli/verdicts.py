@@ -144,7 +144,9 @@ def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> V
 
 
 def table(lines: Sequence[VerdictLine], width: int) -> str:
-    """Format each preset with the verdict, text and evidence of its claims."""
+    """Return a text that lists each preset with the verdict, text and evidence of its claims. width: in
+    columns.
+    """
     width = max(NARROWEST, width) - INDENT
     out: list[str] = []
     for (document, example, preset), group in itertools.groupby(

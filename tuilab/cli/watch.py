@@ -31,8 +31,8 @@ USUAL_SIZE = (80, 24)
 
 
 class Watch(click.Command):
-    """Passes all options after the program's name to the program. After `--open`, there is no program, so
-    options may follow the files.
+    """Passes all options after the program's name to the program. `--open` takes files instead of a program,
+    so options may follow these files.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

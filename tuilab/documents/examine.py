@@ -70,7 +70,9 @@ def read(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector. For a large document, it would take half of the time and free nothing."""
+    """Pause the garbage collector. In a large document, the collector would take half of the time and free
+    nothing.
+    """
     running = gc.isenabled()
     gc.disable()
     try:
@@ -86,10 +88,7 @@ _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrai
 
 
 def is_deferred(statements: Iterable[ast.stmt]) -> bool:
-    """Return True for TensorFlow 1 code, whose calls build a graph for a session.
-
-    A session from `compat.v1` does not count, because eager code may create such a session too.
-    """
+    """Return True for TensorFlow 1 code, whose calls build a graph for a session."""
     for statement in statements:
         inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
         inner += [

@@ -72,8 +72,8 @@ class Example:
         return self.block.line <= line < self.block.line + len(self.source)
 
     def near(self, region: Region, before: int, after: int) -> str:
-        """Return the code of a timing with some lines around it; for a long timing, only the lines around its
-        start and end.
+        """Return the code of a timing with `before` lines above it and `after` lines below it. For a long
+        timing, return only the lines around its start and around its end.
         """
         first, last = region.line - self.block.line, region.last_line - self.block.line
         lines = self.source[max(0, first - before) : max(0, last + after + 1)]
@@ -118,7 +118,9 @@ class Example:
 
     @cached_property
     def _timed(self) -> tuple[list[int], list[int]]:
-        """Start and end events of the spans that the timed regions cover. Overlapping regions are merged."""
+        """Start events and end events of the spans that the timed regions cover. Overlapping regions form a
+        single span.
+        """
         starts: list[int] = []
         ends: list[int] = []
         for region in sorted(self.regions, key=lambda r: r.first):

@@ -69,7 +69,7 @@ class Facts:
 
     @cached_property
     def _checks(self) -> list[TraceEvent]:
-        """Events that may query devices. If any timing is outside uncalled functions, events in uncalled
+        """Events that may query devices. If a timing is outside of uncalled functions, events inside uncalled
         functions are excluded.
         """
         events = self._trace.events
@@ -165,8 +165,8 @@ class Facts:
 
     @cached_property
     def _ends(self) -> tuple[list[int], list[int]]:
-        """Start events of the regions in order, and for each start event, the earliest end of any region that
-        starts there or later.
+        """The start events of all regions in order. The second list has, for each start event, the earliest
+        end of any region that starts at this event or later.
         """
         regions = sorted(self._trace.regions, key=lambda r: r.first)
         ends = [r.last for r in regions]
@@ -359,7 +359,8 @@ class Facts:
     def may_have_run(self, work: TraceEvent, before: int) -> bool:
         """Return True if an unknown call received the timed function earlier and may have run it.
 
-        A model from outside the document may also have been run by the code that created it.
+        The code that created a model outside of the document may have run this model, so return True for such
+        a model.
         """
         value = subject_value(work) or work.arguments.get("self")
         if isinstance(value, Model) and value.assumed and id(value) not in self._built:
@@ -382,8 +383,8 @@ class Facts:
         return id(value) in self._built
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the event's model or function was created in the same uncalled function, so that
-        nothing ran it before.
+        """Return True if the uncalled function around the event creates the event's model or function itself,
+        so that nothing can have run this object before.
         """
         made = self._built.get(id(subject_value(work)), -1)
         at = bisect_right(self._callers, before)
@@ -402,7 +403,7 @@ class Facts:
         return [e.index for e in self._trace.events if e.kind == "import" and e.name == "tensorflow"]
 
     def imported_before(self, event: TraceEvent) -> int:
-        """Return the index of the event that last imported TensorFlow before the given event; 0 if there is
+        """Return the index of the last event before the given event that imports TensorFlow; 0 if there is
         none.
         """
         at = bisect_left(self._imports, event.index)

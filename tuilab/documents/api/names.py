@@ -131,7 +131,7 @@ def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
     """Return the first use of a TensorFlow 1 name, the number of uses of missing names, and the number of
     different missing names.
 
-    None if there are too few uses to show that the code is for version 1.
+    Returns None if there are too few such uses to show that the code was written for version 1.
     """
     gone = [(use, part) for use in uses if not use.guarded and (part := missing_part(api, use))]
     old = [

@@ -100,8 +100,8 @@ def brought(name: str, kind: type[Stored]) -> Stored:
 
 
 def for_installed() -> ApiTable | None:
-    """Return the table for the installed TensorFlow; None if TensorFlow is missing, or if no worker has made
-    the table yet.
+    """Return the table for the installed TensorFlow; None if TensorFlow is not installed, or if its version
+    has no table yet.
     """
     version = installed_version()
     return load(version) if version else None

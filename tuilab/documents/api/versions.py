@@ -103,7 +103,9 @@ def _base() -> frozenset[str]:
 
 
 def when(api: ApiTable, name: str) -> str:
-    """Return a phrase with the version that removed or added the name; "" if unknown."""
+    """Return a phrase with the TensorFlow version that removed or added the name; "" if this version is
+    unknown.
+    """
     here = minor(api.version)
     having = [
         number

@@ -1,4 +1,4 @@
-"""Check many files: find them, check them in parallel, and leave out known findings."""
+"""Finds files, checks these files in parallel, and omits the findings of a baseline."""
 
 import os
 from collections import Counter

@@ -77,7 +77,9 @@ def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | 
 
 
 def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[Edit]:
-    """Yield the edits to a block's code, with positions from its syntax tree."""
+    """Yield the edits that fix the findings in a block's code. Their positions come from the block's syntax
+    tree.
+    """
     lines = code.split("\n")
     last_line = first_line + len(lines) - 1
     by_line: dict[int, list[Finding]] = {}
@@ -121,7 +123,7 @@ def _text(part: bytes) -> str:
 def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
     """Apply the edits to the file's text; return the new text and the number of edits.
 
-    The positions of the edits refer to the block, whose code may be indented less than in the file.
+    The edits have positions within a block of code, which may be indented less than in the file.
     """
     lines = before.split("\n")
     count = 0

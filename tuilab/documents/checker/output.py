@@ -35,7 +35,9 @@ def place(result: FileResult, finding: Finding) -> str:
 
 
 def shown_path(result: FileResult) -> str:
-    """Return the file's name without terminal escapes: someone else may have chosen the name."""
+    """Return the file's path without terminal escapes, because someone other than the user may have named the
+    file.
+    """
     return sanitize_line(result.path, 4_000)
 
 
@@ -131,7 +133,9 @@ class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_json(results: Sequence[FileResult], tensorflow: str, target: str, level: Severity) -> str:
-    """Return one object with the findings of at least that severity; its summary counts all findings."""
+    """Return a JSON object with the findings of at least the severity `level`. The object's summary counts
+    all findings.
+    """
     counts = Counter(f.severity for r in results for f in r.collapsed)
     out = CheckOutput(
         tensorflow=tensorflow or None,
@@ -202,7 +206,7 @@ def _property(words: str) -> str:
 
 
 def sarif(results: Sequence[FileResult], level: Severity) -> str:
-    """Return a SARIF 2.1.0 log with one run: the findings of at least that severity."""
+    """Return a SARIF 2.1.0 log with one run, which contains the findings of at least the severity `level`."""
     index = {rule.code: number for number, rule in enumerate(RULES)}
     rules = [
         {
@@ -250,8 +254,8 @@ def _anchor(heading: str) -> str:
 
 
 def _fingerprints(result: FileResult) -> list[str]:
-    """Return a fingerprint for each finding that does not depend on line numbers: a hash of file, code, line
-    text, and a counter.
+    """Return a fingerprint for each finding: a hash of the file, the code, the text of the line, and a
+    counter. It does not depend on line numbers.
     """
     seen: Counter[tuple[str, str]] = Counter()
     out = []
