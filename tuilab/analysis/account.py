@@ -50,15 +50,15 @@ def of_profile(
 
     calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping per call. plain_s: seconds
     of a call without the profiler; if None, the account keeps the profiled duration. events: number of
-    recorded events per call on the calling thread. Recording an event may have taken up to `EVENT_S`; this is
-    subtracted from the time that TensorFlow and Python take between kernels. on_device: seconds per call and
-    phase from another device's own clock, which neither the profiler nor a busy host stretches. These parts
-    are not scaled; the others are scaled so that the total is `plain_s`. If the unprofiled call is longer
-    than the profiled one, the device's share of the excess counts as unknown. own_python_s: seconds that
-    Python spent outside TensorFlow in some calls, timed separately; the rest of the profile's Python time is
-    TensorFlow's own. opaque: True if the profiler recorded nothing on the device, so its activity during a
-    wait is unknown. drained: True if the input buffers were empty when the calls began. Raises ValueError if
-    no call took time.
+    recorded events per call on the calling thread. The time for recording these events, at most `EVENT_S`
+    each, is subtracted from the time that TensorFlow and Python take between kernels. on_device: seconds per
+    call and phase from another device's own clock, which neither the profiler nor a busy host stretches.
+    Parts with such a time are not scaled; all other parts are scaled so that the total is `plain_s`. If the
+    unprofiled call is longer than the profiled one, the device's share of the excess counts as unknown.
+    own_python_s: seconds that Python spent outside TensorFlow in some calls, timed separately; the rest of
+    the profile's Python time is TensorFlow's own. opaque: True if the profiler recorded nothing on the
+    device, so its activity during a wait is unknown. drained: True if the input buffers were empty when the
+    calls began. Raises ValueError if no call took time.
     """
     kept = _drop_interrupted(calls, plain_s) if plain_s else calls
     on_device = {name: spent * _part(kept, calls, name) for name, spent in (on_device or {}).items()}
@@ -91,8 +91,8 @@ def of_profile(
 def _drop_interrupted(calls: Sequence[Mapping[str, float]], plain_s: float) -> list[Mapping[str, float]]:
     """Return the calls that no other program interrupted.
 
-    Drops calls that took more than twice the median, unless the mean of the other calls is then below the
-    length of an unprofiled call.
+    Drops calls that took more than twice the median, unless the mean of the remaining calls would be below
+    the duration of an unprofiled call.
     """
     lengths = [math.fsum(call.values()) for call in calls]
     longest = STRETCHED * statistics.median(lengths or [0.0])

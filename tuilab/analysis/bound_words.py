@@ -78,7 +78,7 @@ def bound_sentence(state: RunState, against: str = "") -> str:
 
 
 def _at_largest(state: RunState, point: int, sheet: DataSheet, here: Sequence[GpuBound]) -> str:
-    """Describe the bound at the largest size of a sweep of one axis; "" if the words are the same as at
+    """Describe the bound at the largest size of a sweep of one axis; "" if the description is the same as at
     `point`.
     """
     names = axes(state) if not state.running else ()

@@ -139,8 +139,8 @@ def movement(samples: Sequence[float]) -> tuple[float, float] | None:
     trend; None without drift.
 
     The drift is the Theil–Sen slope (median slope of all pairs; Sen 1968) times the run's length, over the
-    median. It must also be a trend by Mann–Kendall (`trend_p`) with p < 0.01. Beyond 500 samples, uses the
-    medians of 500 consecutive groups. Returns None for fewer than ten samples.
+    median. A change counts as drift only if it is a trend by Mann–Kendall (`trend_p`) with p < 0.01. Beyond
+    500 samples, uses the medians of 500 consecutive groups. Returns None for fewer than ten samples.
     """
     import numpy as np
 
@@ -172,8 +172,8 @@ def trend_p(steps: "NDArray[Any]", values: "NDArray[Any]", rho: float) -> float:
     """Return the two-sided p-value of the Mann–Kendall test for a trend; `steps` are xⱼ − xᵢ for all i < j.
 
     S = Σ sign(steps) has variance (n(n − 1)(2n + 5) − Σ t(t − 1)(2t + 5)) / 18, summed over groups of t ties
-    (Kendall 1975). Here it is multiplied by (1 + ρ)/(1 − ρ) for the autocorrelation ρ of the detrended
-    samples (Yue & Wang 2004), because autocorrelated samples otherwise show false trends. Normal
+    (Kendall 1975). Here, this variance is multiplied by (1 + ρ)/(1 − ρ) for the autocorrelation ρ of the
+    detrended samples (Yue & Wang 2004), because autocorrelated samples otherwise show false trends. Normal
     approximation, n ≥ 10.
     """
     import numpy as np

@@ -26,11 +26,11 @@ _ByRound = tuple[tuple[int, float], ...]
 
 LEVEL = 0.95
 LASTING = 0.5
-"""Assumed standard deviation of slow noise, as a share of that of a single round's noise. Slow noise shifts
-all rounds of a size by the same factor.
+"""Assumed standard deviation of slow noise, as a share of the standard deviation of a single round's noise.
+Slow noise shifts all rounds of a size by the same factor.
 
 Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30%,
-half of its variance slow, at most 5% of the sweeps show a crossover.
+half of whose variance is slow, at most 5% of the sweeps show a crossover.
 """
 
 
@@ -185,12 +185,12 @@ def places(a: Timings, b: Timings, begun: Sequence[int] = (), shown: Shown | Non
 
 
 def scatter_of(at: Sequence[SizeRatio]) -> Scatter:
-    """Return the variation between neighboring sizes beyond the errors of their means: the larger of two
-    estimates.
+    """Return the variation between neighboring sizes that the errors of their means do not explain. Uses the
+    larger of two estimates.
 
-    For costs α + β · size, the ratio rises or falls along the whole axis. The log ratio of each size then
-    lies between its neighbors' log ratios, and three sizes near each other lie almost on a line. With only
-    two sizes, the scatter is 0.
+    For costs α + β · size without scatter, the ratio rises or falls along the whole axis. Each log ratio lies
+    between the log ratios of the neighboring sizes, and those of three sizes near each other lie almost on a
+    line. With only two sizes, the scatter is 0.
     """
     known = [place for place in at if math.isfinite(place.error)]
     triples = list(zip(known, known[1:], known[2:], strict=False))
@@ -310,9 +310,9 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
     Assumes that the log ratio L is linear in log size within the bracket (exact for power laws). `at` is the
     zero of the mean L, or the middle of the outermost zeros if noise causes several. The interval is
     Fieller's: every size at which the interpolated L does not differ from 0 at 95%. Unlike the mean of one
-    crossing per round, this does not divide by a noisy slope. Treats the sizes as independent. The interval
-    is then extended to the crossings of costs α + β · size with the same ratios (`_straight_lines`); if the
-    bracket is too wide for interpolation, this makes the interval wide.
+    crossing per round, this interval requires no division by a noisy slope. Treats the sizes as independent.
+    This interval is extended to the crossings of costs α + β · size with the same ratios (`_straight_lines`);
+    if the bracket is too wide for interpolation, this makes the interval wide.
     """
     zeros: list[float] = []
     bounds: list[float] = []

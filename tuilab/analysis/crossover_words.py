@@ -32,9 +32,9 @@ def crossover_of(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
     """Return the crossover of two arms, from their ratio at each size.
 
     found: the lead changes once. several: it changes more than once; `at` is the first change. none: the same
-    arm is faster at every size at which the arms differ significantly. beyond: as `none`, but the gap closes
-    at the largest sizes. unknown: the arms do not differ significantly at any size, or the lead alternates
-    between sizes, or it changes by no more than noise may explain.
+    arm is faster at every size at which the arms differ significantly. beyond: as `none`, but the arms
+    approach each other at the largest sizes. unknown: the arms do not differ significantly at any size, or
+    the lead alternates between sizes, or it changes by no more than noise may explain.
 
     In the result, `a` is the arm that overtakes or would overtake, which may be `pair.b`.
     """
@@ -144,7 +144,7 @@ def _leads(at: Sequence[SizeRatio], sign: int, pair: Pair, doubt: str = "") -> s
     """Return sentences about the sizes at which each arm is faster, with the ratio at the largest of these
     sizes, and about the sizes at which the arms do not differ.
 
-    sign: the arm to describe first, +1 for b. doubt: words to append to its ratio, such as `NOISE`.
+    sign: the arm to describe first, +1 for b. doubt: words to append to that arm's ratio, such as `NOISE`.
     """
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
     sure, against = ([p for p in at if p.printed_sign == way] for way in (sign, -sign))

@@ -46,8 +46,8 @@ NOTEWORTHY = 1.2
 WORTH = 1.1
 """Minimum speedup, measured by the run's own arms, for which a change is advised."""
 NEAR_ROOF = 0.6
-"""A device is close to its limit if an arm reaches at least this share of the roof. More work per call is
-then not advised.
+"""A device is close to its limit if an arm reaches at least this share of the roof. For such an arm, more
+work per call is not advised.
 """
 
 

@@ -104,7 +104,9 @@ def _profiled_account(arm: ArmState, point: int) -> Account | None:
 
 
 def _of_other_calls(arm: ArmState, point: int) -> str:
-    """Return a note if the profiled calls took clearly longer or shorter than the run's own; "" otherwise."""
+    """Return a note if the profiled calls took clearly longer or shorter than the run's own calls; ""
+    otherwise.
+    """
     account, own = _profiled_account(arm, point), account_at(arm, point)
     if account is None or own is None or own.calls:
         return ""

@@ -2,9 +2,9 @@
 
 The memory and code layout of a process affect its speed, and can make it faster or slower than others until
 it ends. An interval computed within one process does not include this variation. A run of several processes
-(`--budget publish`, or a resumed run) shows it, and each process is then one observation (Kalibera & Jones
-2013). The intervals are for the median over all possible processes; the median of a single process may be
-outside.
+(`--budget publish`, or a resumed run) shows this variation. Each process of such a run is one observation
+(Kalibera & Jones 2013). The intervals are for the median over all possible processes, so the median of a
+single process may lie outside its interval.
 """
 
 import math

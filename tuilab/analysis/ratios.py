@@ -106,10 +106,10 @@ def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> R
     """Return a's time over b's, paired by round; None without a common round. The arguments map rounds to
     seconds per call.
 
-    The 10% trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
-    (`locate`), then exponentiated. Pairing cancels slowdowns that affect both arms in a round. Assumes log
-    ratios roughly symmetric around their middle. Ignores rounds in which either time is not positive and
-    finite.
+    The result is the exponential of the 10% trimmed mean of log(a / b) over the common rounds, with a t
+    interval that is widened for autocorrelation (`locate`). Pairing cancels slowdowns that affect both arms
+    in a round. Assumes log ratios roughly symmetric around their middle. Ignores rounds in which either time
+    is not positive and finite.
     """
     middle = locate(log_ratios(a_by_round, b_by_round))
     return None if middle is None else from_location(middle)
@@ -119,8 +119,9 @@ def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | No
     """Return the ratio of two arms' times whose rounds cannot be paired, as on two hosts, from the means of
     their logs; None if either arm has no samples.
 
-    The difference of the two means, with Welch's interval (squared errors added, Welch–Satterthwaite degrees
-    of freedom). It is wider than a paired one, because no shared noise cancels.
+    Computed from the difference of the two means, with Welch's interval (squared errors added,
+    Welch–Satterthwaite degrees of freedom). This interval is wider than that of a paired ratio, because no
+    shared noise cancels.
     """
     if one is None or other is None:
         return None

@@ -288,8 +288,8 @@ def raised(state: RunState, arm: ArmState, point: int) -> Raised | None:
     """Return the roofs of the arm's device, raised to the rates of arms that exceeded them; None if unknown.
 
     Roofs are measured within seconds and often on a busy machine, so they may be too low. An arm that exceeds
-    a roof proves this, because it cannot be faster than its machine. Ignores arms that do not compute what
-    was requested.
+    a roof proves that the roof is too low, because no arm can exceed the true limit of its machine. Ignores
+    arms that do not compute what was requested.
     """
     device, place = device_roofs(state, arm, point), _place_of(state, arm, point)
     if device is None:

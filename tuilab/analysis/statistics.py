@@ -153,7 +153,8 @@ time.
 def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
     """Return the result of `call`, cached in `cell` until `cell` or one of `others` gets a new sample.
 
-    A summary uses the same figure in several places. what: the figure's key in the cache.
+    The cache is useful because a summary needs the same figure in several places. what: the figure's key in
+    the cache.
     """
     counts = [(len(each.samples), len(each.latencies)) for each in (cell, *others)]
     kept = cell.known.get(what)
@@ -335,12 +336,12 @@ class Location:
 def locate(samples: Sequence[float], rho: float | None = None) -> Location | None:
     """Return the 10% trimmed mean of finite samples in the order of measurement; None without samples.
 
-    Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ samples
-    kept (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ;
-    the degrees of freedom (h − 1) shrink by the same factor squared. With fewer than ten samples, nothing is
-    trimmed and this is the ordinary mean. Assumes roughly symmetric noise. One spike in twenty rounds has
-    little effect on this interval, whereas that of a plain mean would grow several-fold. rho: the
-    autocorrelation, if it was estimated from more data than these samples.
+    The standard error comes from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n /
+    10⌋ samples kept (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank
+    autocorrelation ρ; the degrees of freedom (h − 1) shrink by the same factor squared. With fewer than ten
+    samples, nothing is trimmed and this is the ordinary mean. Assumes roughly symmetric noise. One spike in
+    twenty rounds has little effect on this interval, whereas the interval of a plain mean would grow
+    several-fold. rho: the autocorrelation, if it was estimated from more data than these samples.
     """
     n = len(samples)
     if n < 2:

@@ -3,7 +3,8 @@ over all rounds.
 
 On a busy host, a run's least disturbed rounds show the speed of an idle machine. A window of rounds counts as
 undisturbed if other processes used almost none of the processors and the canary ran as fast as it ever did in
-the run. The time that threads waited for a processor is less informative (docs/measuring.md).
+the run. The time that threads waited for a processor is not used, because it is less informative
+(docs/measuring.md).
 """
 
 import statistics

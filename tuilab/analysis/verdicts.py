@@ -533,8 +533,8 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
 
 
 def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgement | None:
-    """Confirm a claim about two GPU arms if the host does the work of `b` anyway, and `a` would beat the host
-    even on the slowest conceivable GPU (`ceiling`). Return None otherwise.
+    """Confirm a claim about two GPU arms if the work of `b` runs on the host even with a GPU, and `a` would
+    beat the host even on the slowest conceivable GPU (`ceiling`). Return None otherwise.
     """
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
     estimate = estimate_at(host[0], point) if host else None
