@@ -132,6 +132,7 @@ OUTSIDE = ("waiting for input", "python")
 LARGEST = 0.99
 """Maximum share of the time that a fix can save. Some time always remains."""
 UNCERTAIN = frozenset(("xla-off",))
-"""Findings whose advice may also slow the program down: XLA's kernels may be slower on a CPU."""
+"""Findings whose advice may slow the program down. On a CPU, XLA's kernels may be slower than TensorFlow's.
+"""
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))
 """Findings whose share refers to the time since the first call, not to a step."""

@@ -67,7 +67,8 @@ def sites_of(case: Case) -> list[Site]:
 def calls_of_models(case: Case) -> list[Site]:
     """Return the lines that call a model outside a tf.function, with the seconds of the ops in these calls.
 
-    A subclassed model's ops run on user lines too. They count for the line of the outermost model call.
+    The ops of a subclassed model run on lines of the model's own code. Their time counts for the line of the
+    outermost model call.
     """
     found: dict[Place, Site] = {}
     for (kind, stack, _, _), took in case.of.spent.items():
