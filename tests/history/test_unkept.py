@@ -125,8 +125,8 @@ def test_a_run_in_a_read_only_home_is_kept_elsewhere(tmp_path, monkeypatch):
 
 
 def test_a_linked_history_stays_in_its_folder(tmp_path, monkeypatch):
-    """Even a damaged history stays in the linked folder. The link then points to the new history in that
-    folder.
+    """Even a damaged history stays in the linked folder. After the damaged history is replaced, the link
+    points to the new history in that folder.
     """
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "data"
     monkeypatch.setenv("TUILAB_DATA", str(folder))

@@ -101,8 +101,9 @@ def connect(
 ) -> Connection:
     """Return a connection with the settings of the history. Raises sqlite3.Error.
 
-    file: None for a database in memory. alone: True if no other program uses the file meanwhile; SQLite then
-    needs no shared-memory file. bare: True to read nothing on opening, because the file may be damaged.
+    file: None for a database in memory. alone: True if no other program uses the file while it is open, so
+    that SQLite needs no shared-memory file. bare: True to read nothing on opening, because the file may be
+    damaged.
     """
     if file is None:
         connection = _connection(":memory:", busy_s)

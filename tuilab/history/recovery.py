@@ -223,7 +223,7 @@ def reopen(store: Runs) -> bool:
 def renew(store: Runs) -> str:
     """Start a new file in place of one that is gone or damaged. Return a message for the user.
 
-    Raises sqlite3.Error or OSError on failure; the current file then stays open.
+    On failure, raises sqlite3.Error or OSError and keeps the current file open.
     """
     file = store.file
     assert file is not None

@@ -33,8 +33,8 @@ from tuilab.model.sanitize import sanitize, sanitize_block, sanitize_line
 from tuilab.model.scenario import Scenario
 
 BUSY_S = 0.05
-"""Maximum seconds that a call waits for another program's lock. It is short because the screen waits
-meanwhile.
+"""Maximum seconds that a call waits for another program's lock. This limit is short because the screen waits
+for the call.
 """
 UNDO_DAYS = 7.0
 STAGED = 1.0
@@ -341,7 +341,7 @@ class Runs:
         """Return the run whose id is, or starts with, `start`. Raises KeyError unless exactly one run
         matches.
 
-        deleted: True to search the deleted runs, instead of the others.
+        deleted: True to search the deleted runs instead of the runs that are not deleted.
         """
         if not start:
             raise KeyError(start)

@@ -33,7 +33,7 @@ def condition(
 
     A word matches a run's text fields or tags; `#word` and `tag:word` match a tag; `machine:word` and the
     other `PLACES` match the given fields, or every run while nothing follows the colon. indexed: use the
-    index (`history.schema`). titles: preset titles by preset name, which are searched too.
+    index (`history.schema`). titles: preset titles by preset name; the search includes these titles.
     """
     parts, values, terms = [], [], []
     for word in dict.fromkeys(sanitize_line(search, LONGEST).split()):

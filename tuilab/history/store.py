@@ -43,8 +43,8 @@ class Store(Runs):
 
         If the data folder is unusable, runs go to a temporary folder; if a given folder is unusable, they
         stay in memory. `messages` has the reason. A file that is damaged or older than the first release is
-        renamed, and a new file is started. to_read: also open a history that cannot be written. If this
-        process already has the history open, this only adds a connection.
+        renamed, and a new file is started. to_read: True to open even a history that cannot be written. If
+        this process already has the history open, this only adds a connection.
         """
         if folder is not None:
             opened = _at(folder)
