@@ -138,8 +138,8 @@ def _module(place: Place, kernel: str) -> str:
 
 
 def _group(path: Path) -> str:
-    """Return the file's group if that group may read and write the file, so that the user can be told to
-    join.
+    """Return the file's group if its members may read and write the file. The advice for this case is to join
+    the group.
     """
     try:
         found = path.stat()
