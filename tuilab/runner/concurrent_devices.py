@@ -24,7 +24,8 @@ replace = msgspec.structs.replace
 
 
 class AloneThenTogether(Policy):
-    """Lets the workers measure one after another. Then all workers measure their `together` arms at once.
+    """Lets the workers measure one after another. After that, all workers measure their arms with `together`
+    set at the same time.
 
     In the concurrent pass, only rounds that overlap with rounds of all other workers count. up: an event that
     is set once the workers are ready.

@@ -12,8 +12,8 @@ import sys
 
 
 def main(descriptor: int, command: list[str]) -> int:
-    """Ask the zygote for a worker, and wait for the worker. Return the worker's exit code, or die by the same
-    signal.
+    """Ask the zygote for a worker, and wait for the worker. Return the worker's exit code. If a signal ended
+    the worker, end this process by the same signal.
 
     If the zygote has ended, start a fresh process instead.
     """

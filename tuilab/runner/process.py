@@ -94,7 +94,7 @@ class WorkerProcess:
         self._on_event = contained(on_event)
         self._explain = explain or partial(local_end, killed=oom_kills())
         self.ending = False
-        """True once the worker is being ended. The worker then gets no further requests."""
+        """True once the worker is being ended. A worker that is being ended gets no further requests."""
         self._last_words: deque[tuple[float, str]] = deque(maxlen=20)
         self._tasks = [asyncio.create_task(self._read_events()), asyncio.create_task(self._read_log())]
         self._over = asyncio.create_task(self._wait())

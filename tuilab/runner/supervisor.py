@@ -77,8 +77,8 @@ class Supervisor:
     on_event: called for every worker event, and for events that the supervisor adds: `Finished` for a run
     whose worker died, `WorkerExited` for each process that ends. command: starts a worker, local by default.
     explain: turns exit code and last output into a sentence. name: the name of a remote worker, for messages.
-    forks: True if the next run will fork processes; zygotes may then start on idle processors while the first
-    worker starts.
+    forks: True if the next run will fork processes, so that zygotes can start on idle processors while the
+    first worker starts.
     """
 
     def __init__(
