@@ -405,7 +405,7 @@ def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
 
 
 def day(folder: Path, chosen: list[Step], minutes: float) -> str:
-    """Run the steps. Return the page with the times and then the differences."""
+    """Run the steps. Return the page, which lists the times and below them the differences."""
     begun = time.monotonic()
     times, found, cached, page = list[str](), list[str](), 0, ""
     for step in chosen:

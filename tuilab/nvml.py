@@ -286,8 +286,8 @@ def _shared() -> Nvml | None:
 def slowed(which: int | str) -> dict[str, float]:
     """Return the total seconds for which each cause has slowed the GPU since some fixed time.
 
-    The driver counts these seconds (`nvmlDeviceGetViolationStatus`). The current reasons, read between two
-    calls, would be those of an idle GPU.
+    The driver counts these seconds (`nvmlDeviceGetViolationStatus`). The current reasons are useless here,
+    because the GPU is idle between two calls.
 
     which: the PCI bus id from TensorFlow (`0000:04:00.0`), or NVML's own index, which CUDA_VISIBLE_DEVICES
     and CUDA's order (fastest first) do not affect. The call is cheap and never raises (the result is empty if
