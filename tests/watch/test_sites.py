@@ -52,7 +52,8 @@ def test_each_line_that_predicts_in_a_loop_has_its_own_finding() -> None:
     assert [each.line for each in found] == [5, 4]
     # Each of the calls still needs one step of 2 ms, which cannot be saved.
     assert [each.saves_s for each in found] == pytest.approx([8.0 - 0.1, 6.0 - 0.1])
-    # A single call for all rows may also compute them faster.
+    # The upper end of the gain includes these steps, because a single call for all rows may compute the rows
+    # faster.
     assert [max(each.gain_ci95 or ()) for each in found] == pytest.approx([20 / 12, 20 / 14])
     for each in found:
         assert "predict() is called" in each.message and "the loop on line 3" in each.message

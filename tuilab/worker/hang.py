@@ -27,8 +27,8 @@ def children_s() -> float:
 
 
 class HangWatch(threading.Thread):
-    """Ends this process if the measured run has used no CPU time and sent no event for `HANG_S` seconds.
-    Finished rounds are kept.
+    """Ends this process if, for `HANG_S` seconds, the measured run has sent no event and used less than
+    `BUSY_S` of CPU time. Finished rounds are kept.
 
     A run that waits for its turn does not count as hanging. The watch counts its own checks rather than
     elapsed time, so that it does not end a process that was suspended and resumed.

@@ -85,7 +85,9 @@ def created(opened: tuple[int, ...]) -> dict[str, Any]:
 
 
 def buses(gpus: Gpus) -> dict[str, str]:
-    """Return the PCI bus ids of the open GPUs by TensorFlow name. NVML may number the GPUs differently."""
+    """Return the PCI bus id of each open GPU by TensorFlow name, because NVML may number the GPUs
+    differently.
+    """
     found = {name: _BUS.search(d.physical_device_desc) for name, d in created(gpus.opened).items()}
     return {name: match[1] for name, match in found.items() if match}
 

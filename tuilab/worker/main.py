@@ -21,7 +21,7 @@ from tuilab.worker.hang import HangWatch
 from tuilab.worker.start import start
 from tuilab.worker.tracebacks import text_of
 
-# Imported on first use, so that a worker is ready as soon as TensorFlow is.
+# The handlers are imported on first use, so that a worker is ready as soon as TensorFlow is.
 HANDLERS: dict[type[requests.Request], str] = {
     requests.Measure: "tuilab.worker.measure.run:measure",
     requests.Declare: "tuilab.worker.user:declare",

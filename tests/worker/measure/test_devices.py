@@ -1,4 +1,4 @@
-"""A figure names the device that computed it, or no device if that is unknown."""
+"""A figure names the device that computed it, or no device if the device is unknown."""
 
 from types import SimpleNamespace
 

@@ -163,7 +163,8 @@ class Windows:
     def due(self, due: float | None) -> float | None:
         """Return the time at which the next window opens; None while there are no steps.
 
-        A new kind of step opens a window at once.
+        A new kind of step opens a window at once. due: the time that the previous window set for the next
+        one.
         """
         key = self.step()
         if key is None or key in self._looked or len(self._looked) >= PHASES:

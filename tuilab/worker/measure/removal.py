@@ -1,7 +1,7 @@
 """Measures how much time a call saves without a layer: the layer's recorded result replaces the layer.
 
-A profile cannot show what a loop costs: its ops are too short for the profiler, and the time between them
-belongs to no op.
+A profile cannot show the cost of a layer that contains a loop: the loop's ops are too short for the profiler,
+and the time between two ops belongs to neither.
 """
 
 import time

@@ -90,11 +90,11 @@ def warm_up(
     over.
 
     Doubles the calls per block until a block is long enough. The second call counts as the first sample
-    (`cell.call_s`). So a call longer than `busy_s` runs once more here for comparison, and a call longer than
-    `limit_s` does not run at all: nobody wants to wait for ten calls of five seconds. tell: receives the
-    seconds per call of every block. settles_in: number of calls after which the arm is known to be steady; 0
-    if that number is unknown and only the timings can show it. Raises the errors of `check`, `tell` and the
-    call.
+    (`cell.call_s`). So a call longer than `busy_s` runs here at least once, for comparison with the second
+    call. A call longer than `limit_s` does not run here, because nobody wants to wait for ten calls of five
+    seconds. tell: receives the seconds per call of every block. settles_in: number of calls after which the
+    arm is known to be steady; 0 if that number is unknown and only the timings can show it. Raises the errors
+    of `check`, `tell` and the call.
     """
     begun, second_s = stopwatch.now(), cell.call_s
     samples, visits, calls, warm = [second_s], [second_s], 1, False

@@ -231,8 +231,8 @@ def with_stays_timed(work: Work, found: Sums) -> Work:
 
 
 def computed_as(part: Part) -> str:
-    """Return the dtype of the fastest hardware units that can compute the op. For example, float32 products
-    in user code may use TF32.
+    """Return the dtype in which the fastest hardware units can compute the op: TF32 for float32 products and
+    convolutions, else the op's own dtype.
     """
     if part.dtype in ("float32", "complex64") and (part.op in MATRIX or "Conv" in part.op):
         return "tf32"

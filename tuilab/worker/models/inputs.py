@@ -248,7 +248,8 @@ class Given:
     def probe(self) -> None:
         """Call the model on small inputs to find the range of its integers and the sizes it accepts.
 
-        Raises the model's error if no tried size works, and InputError if the model rejects the values.
+        Raises InputError if the model rejects the generated values, and the model's own error if no tried
+        size works.
         """
         call = self._call
         tried = ((16, 1), (64, 1), (96, 1), (128, 1), (16, 16)) if self._data is None else ((0, 1),)

@@ -45,7 +45,7 @@ _VERSION = re.compile(rb'"keras_version": ?"(2\.[\w.]{1,20})"')
 LARGEST_RATIO = 200
 """Maximum compression ratio of a zip member of at least a megabyte; weights hardly compress."""
 ROOMY = 64 * 2**20
-"""Bytes that layers may need in addition to the size of the file's weights."""
+"""Bytes that a layer may need in addition to twice the size of the file's weights."""
 
 _COMPILED = ("compile_config", "training")
 _CODE = frozenset(("Lambda", "__lambda__", "TFSMLayer", "TorchModuleWrapper", "FlaxLayer", "JaxLayer"))
@@ -59,7 +59,9 @@ _MEMBERS = re.compile(r"(config|metadata)\.json|[\w.-]+\.weights\.(h5|json)|asse
 """Matches the archive members that `model.save` writes. Keras 3.8 would unpickle a `.npz` member."""
 MOST_MEMBERS = 10_000
 MOST_UNPACKED = 50
-"""Maximum size of an HDF5 file's tables, as a multiple of the file size; weights of zeros compress well."""
+"""Maximum size of an HDF5 file's tables, as a multiple of the file size. The multiple is large because
+weights of zeros compress well.
+"""
 
 
 class CustomObjectError(InputError):
@@ -68,7 +70,9 @@ class CustomObjectError(InputError):
 
 @dataclass
 class _Opened:
-    """A model file's description and the loaded model. Each arm measures a copy of the model."""
+    """A model file's description and the loaded model. Arms measure copies of the model, except for float32
+    inference on the host, which uses the loaded model.
+    """
 
     name: str
     config: Any
@@ -79,7 +83,7 @@ class _Opened:
     )
 
     def model(self, tf: Any, device: str, policy: str, use: str) -> Any:
-        """Return the model on the device, with a copy of the weights.
+        """Return the model on the device, with its own copy of the weights unless it is the loaded model.
 
         Arms that differ only in their mode share the model.
         """

@@ -42,8 +42,8 @@ class GraphCopy:
     """A matched send and receive. bytes: None if the shape depends on the data.
 
     source, to: the devices whose memory is read and written. The argument or result of a GPU op may be in
-    host memory; the host is then the source or target. on_host: True if both ends are in host memory although
-    one belongs to a GPU op. Then nothing crosses the bus, and `source` and `to` are the ops' devices.
+    host memory; the host is then the source or target. on_host: True if a GPU op takes part, but both ends
+    are in host memory. Nothing crosses the bus in this case, and `source` and `to` are the ops' devices.
     """
 
     name: str
@@ -76,7 +76,7 @@ def types_of(node: Any) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Written:
-    """A node of the original function. inputs: the full names of the nodes from which it takes data."""
+    """A node of the original function. inputs: the full names of the nodes whose outputs it reads."""
 
     node: Any
     inputs: tuple[str, ...]

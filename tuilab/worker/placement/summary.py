@@ -21,9 +21,9 @@ class Observation:
     observed there, else the device with most of the work; None if no TensorFlow op ran. ops: number of ops
     per call, as dispatched or in the optimized graphs, excluding ops inside XLA programs and tf.data. folded:
     number of ops that the graph optimizer removed. copies, copied: number and bytes of copies between devices
-    per call. reason: why the requested device did not compute; "" if it did. forecast: for each op, whether a
-    GPU would run the op with this build. arithmetic: estimated number of operations in the call's XLA
-    programs; None if there is no program or one cannot be estimated.
+    per call. reason: why the requested device did not compute; "" if it did, or if no op ran. forecast: for
+    each op, whether a GPU would run the op with this build. arithmetic: estimated number of operations in the
+    call's XLA programs; None if there is no program or one cannot be estimated.
     """
 
     nodes: tuple[Node, ...]

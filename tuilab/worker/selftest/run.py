@@ -42,7 +42,7 @@ def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
 
 
 def summary(done: list[Check], seconds: float) -> SelftestSummary:
-    """Return the summary of the checks, which is unreliable if the machine was not idle."""
+    """Return the summary of the checks, with a warning if the machine was not idle."""
     failed = [check.name for check in done if not check.passed]
     idle = not {"idle", "still-idle"} & set(failed)
     message = f"all {len(done)} checks passed" if len(done) > 1 else "the check passed"

@@ -61,8 +61,8 @@ class Drain:
 
     @contextmanager
     def running(self, inner: AbstractContextManager[Any], call: Callable[[], object]) -> Iterator[None]:
-        """Keep the pipeline running for a block: drain it, prime it with calls, and let it become idle
-        afterwards.
+        """Run the pipeline for a block: drain it, prime it with calls, and wait until it is idle after the
+        block.
         """
         with inner:
             if self._entered:
