@@ -114,7 +114,7 @@ class History:
 
     @property
     def unread(self) -> Mapping[str, str]:
-        """For each damaged run that was read, by id: a description of the unreadable parts."""
+        """Descriptions of the unreadable parts of the damaged runs that were read, by run id."""
         return self.store.unread
 
     @property
@@ -531,9 +531,10 @@ def undo(history: History) -> str:
 
 
 async def prune(client: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
-    """Delete the runs in `found`, and permanently remove runs that were deleted more than a week ago.
+    """Delete the runs in `found`, and then permanently remove the runs that were deleted more than a week
+    ago.
 
-    Raises Stopped if the user stops the permanent removal; the runs in `found` are then already deleted.
+    Raises Stopped if the user stops the permanent removal; this does not restore the runs in `found`.
     """
 
     def on(done: int, total: int) -> bool:

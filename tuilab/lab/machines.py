@@ -55,7 +55,7 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load(store: Store) -> tuple[list[MachineLine], str]:
-    """Return a line for each preset and machine, and the reason why some are missing ("" if all are present).
+    """Return a line for each preset and machine, and the reason why some lines are missing ("" if none are).
     Slow if there are new runs.
     """
     own = store.again().draft()

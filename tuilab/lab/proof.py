@@ -91,8 +91,8 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     compared: str = ""
     """The two compared times in words, with the measured arm."""
     reduced: str = ""
-    """How the measured work is smaller than the document's, such as `1,000 of the 5,000 ops`; the times are
-    then not those of the document's code.
+    """How the measured work is smaller than the document's, such as `1,000 of the 5,000 ops`. If it is not
+    empty, the times are not those of the document's code.
     """
     sentence: str
     run: str = ""

@@ -57,7 +57,7 @@ class Questions:
         """Send a question and yield each answer. Raises RefusedInput for an invalid question, and Unanswered
         for any other failure.
 
-        idle: let the next request interrupt the question, which then raises RefusedInput.
+        idle: let the next request interrupt the question; an interrupted question raises RefusedInput.
         """
         raw = msgspec.Raw(msgspec.json.encode(body))
         request = Ask(id=uuid.uuid4().hex, kind=kind, body=raw, idle=idle)

@@ -220,10 +220,10 @@ class Settings:
         return self.with_value(name, stop)
 
     def at_device(self, stop: str, known: Sequence[str], own: Collection[str] = ()) -> "Settings":
-        """Return the settings with the device slider at `stop`. known: the other hosts. own: those of them
-        that are Python environments on this machine.
+        """Return the settings with the device slider at `stop`. Raises InputError if another machine would
+        have to measure the user's file.
 
-        Raises InputError if another machine would have to measure the user's file.
+        known: the other hosts. own: the other hosts that are Python environments on this machine.
         """
         if stop in stops_of_hosts(known):
             hosts = hosts_at(stop, known)

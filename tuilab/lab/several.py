@@ -191,7 +191,7 @@ class Several(ShownProgram):
 
     @property
     def rows(self) -> tuple[ProcessRow, ...]:
-        """Processes of all programs. A program without a process also has a row."""
+        """The processes of all programs, and one row for each program that has no process."""
         return tuple(row for program in self.programs for row in _rows(program.page))
 
     def choose(self, index: int) -> None:

@@ -106,7 +106,8 @@ class LabState:
     finish: bool = True
     """Whether the worker finishes an active run after the lab has ended."""
     paced: bool = False
-    """True if a screen shows the run. After each report, the worker then waits until the screen has painted.
+    """True if a screen shows the run, so that the worker waits after each report until the screen has
+    painted.
     """
     settings: Settings | None = None
     """Settings of the next run; None until a preset is chosen."""
@@ -219,7 +220,7 @@ class LabState:
 
     @property
     def waiting(self) -> bool:
-        """True if the current activity reports no progress. The screen then shows only the elapsed
+        """True if the current activity reports no progress, so that the screen shows only the elapsed
         seconds.
         """
         if self.replay:

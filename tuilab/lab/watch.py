@@ -437,8 +437,8 @@ def attach(address: str, seconds: float) -> Watched:
 
 
 def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Beside:
-    """Describe this machine and its GPUs. If TensorFlow sees no GPU although there is one, also let the
-    doctor find the cause, with the program's Python and environment.
+    """Describe this machine and its GPUs. If TensorFlow sees no GPU although the machine has one, the doctor
+    looks for the cause, using the program's Python and environment.
     """
     from tuilab.doctor import hardware
     from tuilab.doctor.place import Place
@@ -466,8 +466,8 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
 
 
 def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
-    """Return the other processes that use GPU memory, and the size of each GPU's memory in bytes. Both are
-    empty without a driver.
+    """Return the other processes that use GPU memory, and the size of each GPU's memory in bytes. Both
+    results are empty if the GPU driver is missing.
     """
     from tuilab.telemetry.sampler import open_nvml
 
