@@ -58,7 +58,7 @@ bytes.
 """
 TICK_S, SETTLED_S = 0.1, 0.005
 QUIET_S = 0.5
-"""After too much input, new input is accepted again when no input has arrived for this time, in seconds."""
+"""Pause in the input, in seconds, after which input is accepted again if too much had arrived."""
 NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
 """Matches sequences that a terminal receives but never sends: strings (titles, links, images) and colors
 (ECMA-48, 5.6 and 8.3.117). Textual's parser would read their characters as typed keys.

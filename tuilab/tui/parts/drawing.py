@@ -16,7 +16,7 @@ from tuilab.tui.widgets.answer import AnswerPanel
 
 class Drawing:
     dragging = False
-    """True while the user drags a slider. The border texts are then updated only after the drag."""
+    """True while the user drags a slider. During a drag, the border texts are not updated."""
 
     def __init__(
         self, context: Context, header: Header, answer: AnswerPanel, placement: PlacementLog

@@ -333,8 +333,8 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         return self.app.screen_stack[0] is self
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Disable actions that do nothing now: those that need a running program after its end, and those
-        that do not apply to the finding under the cursor.
+        """Disable actions that have no effect: after the program's end, those that need a running program;
+        and those that do not apply to the finding under the cursor.
         """
         running, catches = self._can
         acts, has_preset = self._offered()

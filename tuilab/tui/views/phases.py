@@ -49,7 +49,7 @@ graph arm. Other name scopes, such as the optimizer's, also have rows; the last 
 
     def _show_layers(self, result: RunResult | None) -> None:
         """Show the layers of the arm under the cursor. If this arm has no layers, show those of the fastest
-        arm that has some.
+        arm that has layers.
         """
         state, table, phases = self.lab.state.shown, self.query_one(LayerTable), self.query_one(Phases)
         layers: tuple[Layer, ...] = ()

@@ -46,9 +46,10 @@ class Picking(LineWidget, can_focus=True):
         return self._arms[min(self._cursor, len(self._arms) - 1)]
 
     def arranged(self, rows: Sequence[Line], width: int, height: int, above: int = 0) -> list[Line]:
-        """Return the rows that fit, with the cursor's mark. The rows are spaced out if there is room.
+        """Return the rows that fit, including the row under the cursor, which is marked. The rows are spaced
+        out if there is room.
 
-        above: number of lines above the rows. The user scrolls to the other rows by moving the cursor.
+        above: number of lines above the rows.
         """
         self._above = above
         self._cursor = min(self._cursor, max(0, len(rows) - 1))

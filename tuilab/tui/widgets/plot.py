@@ -402,8 +402,8 @@ def spread(wanted: Sequence[float], rows: int) -> list[int]:
 
 
 def points_of(series: Series) -> range:
-    """Return the indices of the points with both coordinates. While data arrives, one list may be longer than
-    the other.
+    """Return the indices of the points with both coordinates. While data arrives, the series may have more x
+    values than y values, or vice versa.
     """
     return range(min(len(series.x), len(series.y)))
 

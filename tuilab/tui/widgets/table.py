@@ -124,7 +124,7 @@ of the row under the cursor, and the number of rows.
 
     def rearrange(self) -> None:
         """Apply the filter and the sort order, and move the cursor to the first row. In an unsorted table
-        with `follow`, move it to the last row.
+        with `follow`, move the cursor to the last row.
         """
         self._places = self._rearranged()
         self.cursor = max(0, self.shown - 1) if self._follow and not self._sorted else 0
