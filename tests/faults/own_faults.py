@@ -53,5 +53,5 @@ def sound(n: int = 4):
 
 
 def restless(n: int = 4):
-    """Take a different time in each call. A run then lasts as long as its budget allows."""
+    """Take a different time in each call, so that a run lasts as long as its budget allows."""
     return _failing(lambda: time.sleep(random.uniform(0.005, 0.03)))

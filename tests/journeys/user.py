@@ -44,8 +44,8 @@ class Done(NamedTuple):
 def install(folder: Path) -> Path:
     """Build the wheel and install it into a new environment. Returns the environment's `bin` folder.
 
-    Dependencies are those of the running environment, added by path. Its .pth files are not used, because an
-    editable install would make the checkout importable.
+    Dependencies are those of the running environment, added by path. The .pth files of that environment are
+    not used, because an editable install would make the checkout importable.
     """
     build = [
         sys.executable,

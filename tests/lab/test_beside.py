@@ -1,5 +1,5 @@
-"""A watched program's page lists the other processes on its GPUs. If TensorFlow sees none of the machine's GPUs,
-the page has the doctor's cause and its first change.
+"""A watched program's page lists the other processes on its GPUs. If TensorFlow sees none of the machine's
+GPUs, the page shows the cause that the doctor found and the first change that it recommends.
 """
 
 from types import SimpleNamespace

@@ -142,8 +142,8 @@ class _Finder:
                     pass
 
     def _at(self, line: int, start: int, end: int, before: str, after: str, kind: str) -> Iterator[Change]:
-        """Yield a change between two columns (in bytes) of a line, if that part contains `before` exactly
-        once.
+        """Yield a change between two columns (in bytes) of a line, if the text between them contains `before`
+        exactly once.
         """
         raw = self._lines[line - 1].encode()
         first = len(raw[:start].decode())

@@ -156,7 +156,9 @@ class Copy:
 
 
 def in_order(tests: Collection[str], reach: Reach, room: str) -> list[str]:
-    """Return the tests: first those of the package, and among these first those that run the most lines."""
+    """Return the tests in the order in which to run them: the package's own tests first, and otherwise the
+    tests that run more lines first.
+    """
     wanted = frozenset(tests)
     breadth = Counter(
         test for lines in reach.values() for there in lines.values() for test in there if test in wanted

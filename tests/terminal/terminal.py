@@ -137,7 +137,8 @@ class Terminal:
     def compares(self) -> float:
         """Wait until the Compare view shows a comparison. Returns the waiting time in seconds.
 
-        The view shows "smallest median" if the ratios within rounds do not confirm that this arm is fastest.
+        The view shows "smallest median" if the ratios within rounds do not confirm that the arm with the
+        smallest median is fastest.
         """
         return self.until(
             lambda: self.shows("fastest") or self.shows("smallest median"), what="a comparison on the screen"
