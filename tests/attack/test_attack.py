@@ -514,7 +514,7 @@ def test_no_parameter_value_breaks_an_export(tmp_path, name, value):
     try:
         (run,) = import_file(store, file)
     except InputError:
-        return  # a message rejects the recording
+        return  # the import has rejected the recording with a message
     for format_ in FORMATS:
         assert not ESCAPE.search("".join(document_of(format_, store, run, ())))
     store.close()

@@ -261,7 +261,7 @@ class Attack:
         killed = FAULTS[fault][1] == KILLED and not self.command.in_worker
         if TRACE.search(done.said):
             yield "tracebacks"
-        # Exit code 5 means that no history holds the run, and the command names the place of its data.
+        # Exit code 5 means that no history contains the run, and that the command prints where the run's data is.
         if done.code not in (0, 1, 2, 3, 4, 5) and not (killed and done.code == -signal.SIGKILL):
             yield "internal"
         if done.code not in (0, 1) and not done.said.strip() and not killed:

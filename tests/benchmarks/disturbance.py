@@ -193,7 +193,7 @@ def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
         terminal.see("ready, r measures")
         terminal.settle()
         terminal.press(QUICK)
-        shared.with_screen(terminal)  # not timed, because the first run loads what later runs need
+        shared.with_screen(terminal)  # not timed, because the first run also loads modules and kernels
         runs = {"with": shared.with_screen, "without": shared.without_screen, "again": shared.without_screen}
         for number in range(count):
             found = {name: runs[name](terminal) for name in rng.sample(list(runs), len(runs))}

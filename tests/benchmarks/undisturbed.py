@@ -94,7 +94,7 @@ def one(worker: Worker, count: int) -> Run:
     told, begun = [], float("inf")
     with hogs(count) as busy:
         for event in worker.measure(request):
-            if isinstance(event, e.Round):  # the least delayed event gives the best start
+            if isinstance(event, e.Round):  # the least delayed event gives the best estimate of the start
                 begun = min(begun, time.monotonic() - event.elapsed_s)
             if isinstance(event, e.RunStarted | e.Round | e.HostWatched | e.Finished):
                 told.append(event)

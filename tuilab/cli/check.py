@@ -257,7 +257,7 @@ def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
             raise InputError("--fix", str(path), f"a writable file ({error.strerror})") from None
     word = "would be fixed" if only_show else "fixed"
     click.echo(f"{output.counted(changed, 'place')} {word}", err=True)
-    if unread and only_show:  # the check that runs after this reports unreadable files too
+    if unread and only_show:  # without --diff, the check after the fixes reports unreadable files
         raise unread[0]
     return changed > 0
 

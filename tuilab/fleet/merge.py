@@ -72,7 +72,7 @@ class SweepRun:
         self._measured_s += elapsed
 
     def lose(self, point: int, reason: str) -> None:
-        """Emit a failure of every arm at a point, because its job was given up."""
+        """Emit a failure of every arm at a point whose job was given up."""
         for arm in self._request.arms:
             self._trouble(arm.id, point, "failed", reason)
 

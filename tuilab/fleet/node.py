@@ -70,8 +70,8 @@ class Node:
         return await self._greet()
 
     async def _watch(self) -> None:
-        """Stop the worker or the run after its client has left. Uncollected data stays in this machine's
-        spool.
+        """As long as a client needs the worker, stop it only if it has been idle for IDLE_S. Once no client
+        needs it, kill it. Uncollected data stays in this machine's spool.
         """
         while self._leases:
             await asyncio.sleep(LOOK_S)

@@ -135,7 +135,9 @@ class Scheduler:
         return [hand for place, hand in self.hands.items() if place not in self._spent]
 
     async def _pause(self) -> None:
-        """Wait for an event, or until the next check for new nodes. Re-raises the exception of a task."""
+        """Wait until the state of a node changes, or until the next check for new nodes. Re-raises the
+        exception of a failed task.
+        """
         try:
             await asyncio.wait_for(self._change.wait(), self.poll_s)
         except TimeoutError:
@@ -167,7 +169,7 @@ class Scheduler:
             self._return(hand)
 
     def _return(self, hand: NodeSlot) -> None:
-        """Give the job of a lost node to another node, unless too many nodes were lost during the job."""
+        """Give the job of a lost node to another node, unless MOST_LOST nodes have been lost during this job."""
         cell, hand.cell, hand.run = hand.cell, None, ""
         assert cell is not None
         self._lost[cell.key] = self._lost.get(cell.key, 0) + 1

@@ -129,7 +129,7 @@ class _StructMeta(type):
 
     @property
     def _tag(cls):
-        """Return the tag field and its value; None if the struct is untagged."""
+        """Return the name of the tag field and its value; None if the struct has no tag."""
         tag, field = cls._options.get("tag"), cls._options.get("tag_field")
         if tag is None and field is None:
             return None

@@ -55,8 +55,8 @@ class Meaning(msgspec.Struct, frozen=True, gc=False):
 
 
 def meaning(event: XEvent, around: Meaning) -> Meaning:
-    """Return the meaning of a host event inside an event with the meaning `around`. An unknown event
-    means the same as the event around it.
+    """Return the meaning of a host event inside an event with the meaning `around`. An event with an unknown
+    name has the meaning `around`.
     """
     if around.sticks:
         return around

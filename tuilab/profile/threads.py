@@ -148,8 +148,8 @@ class _Walk:
             self._begun[event.stats["_p"]] = Segment(NOWHERE, end, end, inner, pipeline)
 
     def _note_end(self, event: XEvent) -> None:
-        """Add a segment from the end of an XLA operation's event to its end mark, because the operation
-        may continue on other threads.
+        """If the event is the end mark of an XLA operation, add a segment from the end of the operation's own
+        event to this mark, because the operation may continue on other threads.
         """
         begun = self._begun.pop(event.stats.get("_c", -1), None) if event.name.startswith(_END) else None
         if begun is not None and event.start > begun.end:

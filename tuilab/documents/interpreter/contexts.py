@@ -24,7 +24,7 @@ Body = Callable[[Value], Flow]
 
 
 def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_line: int) -> Flow:
-    """Interpret the body of a `with` statement, and the effect of its context manager."""
+    """Interpret the body of a `with` statement, including the effect of the context manager on the body."""
     match manager:
         case Scoped():
             return device_scope(interpreter, manager.families, line, body)

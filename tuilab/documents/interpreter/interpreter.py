@@ -132,8 +132,8 @@ def times_in(value: Value, depth: int = 0) -> list[int]:
 
 
 def _is_plain(value: Unknown) -> bool:
-    """Return True if the value must be plain Python data, although the data is unknown: a number, a string,
-    one of several constants, or a command-line option.
+    """Return True if an unknown value can only be plain Python data: a number, a string, one of several
+    constants, or a command-line option.
     """
     if isinstance(value, Number | Told) or value.reason == COMMAND_LINE:
         return True
@@ -316,8 +316,8 @@ class Interpreter:
         return answer
 
     def note(self, line: int, reason: str) -> None:
-        """Record that part of the document could not be resolved. Records each pair of line and reason
-        once.
+        """Record that a part of the document could not be resolved, with its line and the reason. Ignores a
+        pair of line and reason that is already recorded.
         """
         if self.away:
             return
@@ -348,7 +348,9 @@ class Interpreter:
         self.trace.dated.update(value.event for value in values if isinstance(value, Clock))
 
     def spans(self, *values: Value) -> None:
-        """Record a duration that an unknown call computes from two clock readings."""
+        """Record a measured time if the values include exactly two clock readings, because an unknown call
+        may subtract them.
+        """
         readings = [value.event for value in values if isinstance(value, Clock)]
         if len(readings) == 2 and readings[0] != readings[1]:
             time = self.region(*readings)
@@ -416,7 +418,9 @@ class Interpreter:
         return ""
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:
-        """Treat the first and last clock readings since event `first` as the timing of a `with` body."""
+        """Give the clock readings since event `first` the lines of a `with` statement, so that their timing
+        covers its body.
+        """
         if self.away:
             line = last_line = self.away
         for event in self.trace.events[first:]:
@@ -424,8 +428,8 @@ class Interpreter:
                 self._withs[event.index] = (line, last_line)
 
     def region(self, first: int, last: int, **more: Any) -> Value:
-        """Return the measured time between two readings. Calls with the same two readings share one
-        region.
+        """Return the measured time between two clock readings, `first` and `last`. All measured times with
+        these two readings share one region.
         """
         if first > last:
             first, last = last, first
@@ -461,8 +465,8 @@ class Interpreter:
 
     @contextmanager
     def reading(self, file: str, line: int) -> Iterator[None]:
-        """Inside the `with`, interpret the neighboring module `file`; line numbers refer to `line` of the
-        document. `file` is "" for the document's own code.
+        """Inside the `with`, interpret the neighboring module `file`; everything in the module counts as
+        `line` of the document, which imports or calls it. `file` is "" for the document's own code.
         """
         before = self.away
         self.away = (before or line) if file else 0
@@ -489,7 +493,7 @@ class Interpreter:
 
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
         """Interpret each alternative from the same initial state, and merge the names that the alternatives
-        bind.
+        bind. Return the result of each alternative.
         """
         results, bound = [], []
         self._choices += 1

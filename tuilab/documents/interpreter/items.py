@@ -96,8 +96,8 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
 
 
 def _concrete(element: Value) -> Value:
-    """Return a pipeline's elements as eager code receives them: concrete tensors, whereas a mapped function
-    receives symbolic tensors.
+    """Return an element of a pipeline with concrete tensors, which eager code receives. A mapped function
+    receives symbolic tensors instead.
     """
     match element:
         case Tensor():

@@ -113,8 +113,8 @@ def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Itera
 
 
 def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope) -> None:
-    """Interpret the start of the loop's body again, for timings that start at a clock reading in the previous
-    iteration. Stops after the last statement that ends such a timing.
+    """Interpret the first statements of the loop's body a second time, because a timing may start in one
+    iteration and end in the next. Stops after the last statement that ends such a timing.
     """
     until = interpreter.once(node, _takes_before_it_reads)
     if not until or interpreter.again >= _MOST_AGAIN:
@@ -134,8 +134,8 @@ _MOST_AGAIN = 2
 
 
 def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
-    """Return the number of the body's last statement that ends a timing from the previous iteration; 0 if no
-    statement does. Statements count from 1.
+    """Return the number (from 1) of the body's last statement that ends a timing from the previous iteration;
+    0 if no statement ends one.
 
     Such a timing starts at a clock reading further down in the body.
     """

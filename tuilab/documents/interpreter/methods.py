@@ -127,8 +127,8 @@ def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
 
 def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Keywords) -> bool:
     """Return True if a model from outside the document is a Keras model, judging by its methods and
-    arguments. In a document that imports only Keras, every object with `predict` counts, unless another
-    library made it.
+    arguments. In a document that imports no library for models except Keras, every object with `predict`
+    counts, unless another library made the object.
     """
     if name not in TRAINS:
         return name in ONLY_KERAS
@@ -249,8 +249,8 @@ _GIVES_ANYTHING = (
 
 
 def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bool:
-    """Return True if a tensor is symbolic: created in the graph or passed to it, rather than captured from
-    outside.
+    """Return True if a tensor is symbolic: the graph creates it or receives it as an argument. A tensor that
+    the graph captures from outside is not symbolic.
     """
     if any(use.name.endswith("run_functions_eagerly") for use in interpreter.trace.uses):
         return False

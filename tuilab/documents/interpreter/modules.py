@@ -38,7 +38,9 @@ def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Mo
 
 
 def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Value | None:
-    """Return the binding or submodule of a module with this name; None if there is neither."""
+    """Return the value that a module binds to this name, or else the submodule with this name; None if there
+    is neither.
+    """
     found: Value | None = module.scope.names.get(name)
     if found is None and module.package is not None:
         found = _module(interpreter, module.package / name, line)

@@ -256,7 +256,7 @@ _OPS = ("op", "initializer")
 
 
 def _fetch(asked: Asked) -> Value:
-    """Return the first value that a session fetches; the session if that value is unknown."""
+    """Return the first value that a session fetches; the session itself if the call names no value."""
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     if isinstance(value, Listing) and value.items:
         value = value.items[0]

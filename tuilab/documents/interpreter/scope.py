@@ -96,7 +96,9 @@ class Journal:
 
 
 def either(one: Value | None, other: Value | None, line: int) -> Value | None:
-    """Return a value that may be either of the two. A name that only one branch binds counts as bound."""
+    """Return a value that may be either `one` or `other`. If one of these is None, because only one branch
+    binds the name, return the other.
+    """
     if one is None or other is None or one is other:
         return one if other is None else other
     if one == other:

@@ -156,8 +156,8 @@ _VERSIONS = re.compile(
 
 
 def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True if a condition may compare versions. Names in the branches of such a condition may exist in
-    only one version.
+    """Return True if a condition may compare versions of a library, because names in its branches may exist
+    in only one version.
     """
     return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
 
@@ -167,10 +167,7 @@ def _names_versions(test: ast.expr) -> bool:
 
 
 def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
-    """Record the library names in a branch that is not taken, so that they are checked too.
-
-    Each node counts as one step of the interpreter. Raises Exhausted.
-    """
+    """Record the library names in a branch that is not taken, so that the checker checks these names."""
     waiting: list[ast.AST] = list(statements)
     while waiting:
         node = waiting.pop()

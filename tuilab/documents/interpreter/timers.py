@@ -169,14 +169,18 @@ def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
 
 
 def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) -> None:
-    """Record `%timeit f` and `timeit("f")`, which look up a name but do not call it."""
+    """Record an event for each timed statement that only looks up a name and calls nothing, as in `%timeit f`
+    or `timeit("f")`.
+    """
     for statement in statements:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name | ast.Attribute):
             interpreter.event("bind", ast.unparse(statement.value)[:60], line)
 
 
 def _place(statement: object, line: int) -> None:
-    """Set the line number of all code inside a string to the string's line."""
+    """Set the line number of all nodes in `statement` to `line`, the line of the string that contains the
+    code.
+    """
     assert isinstance(statement, ast.AST)
     for part in ast.walk(statement):
         if isinstance(part, ast.stmt | ast.expr):

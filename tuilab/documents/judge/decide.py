@@ -28,7 +28,7 @@ _DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 
 
 def decide(examples: Sequence[Example]) -> None:
-    """Set the timings of a document's examples. The titles of the regions must already be set."""
+    """Set the timings of a document's examples. Call this function after the regions have their titles."""
     of_document: dict[Region, Timing] = {}
     for example in examples:
         shown = {region for region in example.clocked if _is_shown(example, region)}

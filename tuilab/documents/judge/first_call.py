@@ -184,7 +184,8 @@ def means_first_call(words: str) -> bool:
 
 
 def _is_meant(example: Example, timing: Timing, numbered: bool) -> bool:
-    """Return True if the timing includes a first call on purpose, or if an unknown call was the warm-up.
+    """Return True if the timing includes a first call on purpose, or if an unknown call before the timing was
+    the warm-up.
 
     A warm-up comment counts only if the code after it may be a warm-up.
     """

@@ -74,7 +74,7 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
 def is_log(
     example: Example, region: Region, events: list[TraceEvent], about_speed: bool, has_counterpart: bool
 ) -> bool:
-    """Return True if a time is only a log entry: nothing in the example shows that speed matters."""
+    """Return True if a time is only a log entry, because nothing in the example shows that speed matters."""
     if _is_placed(events) or _RATE.search(example.printed(region)) or has_counterpart:
         return False
     return any(is_long(e) for e in events) or not about_speed

@@ -38,7 +38,7 @@ def shorten(text: str) -> str:
 
 def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage], list[Passage], str]:
     """Split the prose between two pieces of code. Return the comments on the first piece, the introduction to
-    the second, and the second's heading ("" if there is none).
+    the second piece, and the heading of the second piece ("" if there is none).
 
     Without a heading, the last paragraph is the introduction if it contains a word such as "following" or
     ends in a colon. first: True if there is no code above, so that all of the prose is an introduction.

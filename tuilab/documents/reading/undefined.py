@@ -31,10 +31,7 @@ _CATCHES = ("NameError", "UnboundLocalError", "Exception", "BaseException")
 
 
 def undefined(code: str) -> list[tuple[int, str]]:
-    """Return (line, name) for each use of a name that the code never binds.
-
-    Empty if the code does not parse, or may bind names invisibly.
-    """
+    """Return (line, name) for each use of a name that the code never binds."""
     if _HIDDEN.search(_COMMENT.sub("", code)):
         return []
     try:

@@ -46,7 +46,9 @@ def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
 
 
 def _count_timed(example: Example, found: Found) -> None:
-    """If the document times more ops together than the workload measures, note this in the workload."""
+    """If the document times more ops together than the workload measures, record the measured share in the
+    workload.
+    """
     measured = {"matmul": 1, "elementwise": found.parameters.get("ops")}.get(found.workload)
     timed = timed_ops(example, found)
     if isinstance(measured, int) and timed > measured:

@@ -43,7 +43,9 @@ _TOY, _SMALLEST = 128**3, 8**3
 
 
 def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
-    """Return True if the example measures the matrix product, instead of only showing its syntax."""
+    """Return True if the example measures the matrix product, and False if the product only demonstrates the
+    syntax.
+    """
     m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     scoped = bool(event.place.devices) and event.place.traced is None

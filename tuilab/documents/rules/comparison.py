@@ -94,8 +94,8 @@ def _bare(region: Region) -> str:
 
 
 def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
-    """Return a phrase for the difference between the work of two compared timings, and the remedy; "" if
-    they do the same work.
+    """Return a phrase for the difference between the work of two compared timings, and the remedy; both are
+    "" if the timings do the same work.
     """
     first, second = _signature(one.events), _signature(other.events)
     if not first or not second:
@@ -192,7 +192,7 @@ def _signature(events: list[TraceEvent]) -> Signature:
 
 
 def _work_of_all_sizes(example: Example, timing: Timing) -> set[tuple[str, str, object]]:
-    """Return the work of a timing and of further timings on its line, which do the same at other sizes."""
+    """Return the work of a timing, and of the timings on the same line that do this work at other sizes."""
     found = set(_signature(timing.events))
     kinds = {key[:2] for key in found}
     same = (other for other in example.timings if other.region.line == timing.region.line)
@@ -288,11 +288,7 @@ def _above(example: Example, region: Region) -> str:
 
 
 def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
-    """Return how often each kind of work occurs among the events, by name, inputs and device.
-
-    Models, graphs and pipelines are compared by identity, tensors by shape and dtype. Empty if there is no
-    work.
-    """
+    """Return how often each kind of work occurs among the events, by name, inputs and device."""
     if not any(event.kind in _COMPARED for event in events):
         return Counter()
     found: Counter[tuple[str, str, tuple[str, ...]]] = Counter()

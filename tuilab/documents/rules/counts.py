@@ -81,8 +81,8 @@ Sum = Counter[str]
 
 
 def _iterations(example: Example, region: Region, loop: Loop) -> Sum | None:
-    """Return the number of iterations of the `range` loop that a time covers; None if the code does not
-    show it.
+    """Return the number of iterations of the `range` loop that a time covers; None if the code does not show
+    the number.
     """
     lines = "\n".join(example.text(n) for n in range(loop.line, min(loop.last_line, loop.line + 60) + 1))
     head = _FOR.match(example.text(loop.line))

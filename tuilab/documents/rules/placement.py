@@ -90,7 +90,7 @@ def soft_placement(example: Example) -> Iterator[Hit]:
 
 
 def _is_strict(example: Example, scope: DeviceScope) -> bool:
-    """Return True if a scope contains graph nodes, because by default a session does not move them to another
+    """Return True if a scope contains graph nodes. By default, a session does not move such nodes to another
     device.
     """
     events = example.trace.events[scope.first : scope.last + 1]

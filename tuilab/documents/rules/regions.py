@@ -97,10 +97,7 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
 
 
 def _may_work(example: Example, timing: Timing) -> bool:
-    """Return True if a timing contains work, may contain work, or only reads an earlier result.
-
-    TL102 reports timings that only read an earlier result.
-    """
+    """Return True if a timing contains work, may contain work, or only reads an earlier result."""
     region, events = timing.region, timing.events
     loads_model = any(e.kind == "config" and e.name.endswith(_INTERPRETERS) for e in events)
     if loads_model or works(events) or _is_opaque(events) or timing.extent == "lap":
@@ -323,7 +320,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         dated = any(at in example.trace.dated for at in readings)
         # If the code does not use TensorFlow, this clock is as good as any other.
         coarse = clock in ("time.time", "time.time_ns") or not example.facts.is_of_tensorflow
-        # This clock suffices if the code times nothing in TensorFlow, or only training that takes seconds.
+        # A coarse clock suffices if the code times nothing in TensorFlow, or only training that takes seconds.
         casual = coarse and not serious
         yield Hit(
             line,
@@ -573,8 +570,8 @@ def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
 
 
 def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[str, int]:
-    """Return a phrase with the function that evaluates the model, and the line for the hit. The phrase is
-    "" if the function also reads the clock.
+    """Return a phrase with the function that evaluates the model, and the line for the hit. The phrase is ""
+    if the function that reads the clock evaluates the model itself.
     """
     name = event.place.function
     if name == example.trace.events[region.first].place.function:

@@ -146,12 +146,16 @@ def _same(one: TraceEvent, other: TraceEvent) -> bool:
 
 
 def _is_expected(event: TraceEvent) -> bool:
-    """Return True if the code catches the error, as an example in TensorFlow's guide does."""
+    """Return True if the code may catch the error that the event raises, as an example in TensorFlow's guide
+    does.
+    """
     return bool(event.place.tries)
 
 
 def _goes_with(example: Example, event: TraceEvent) -> bool:
-    """Return True if the `try` around a setting contains later work, which the error would skip."""
+    """Return True if the `try` around a setting contains work after the setting, which an error of the
+    setting would skip.
+    """
     inner = event.place.tries[-1]
     later = example.trace.events[event.index + 1 : inner.last + 1]
     return any(e.kind in ("op", "graph", "train") and inner in e.place.tries for e in later)
