@@ -1,4 +1,4 @@
-"""Results of many machines for the same presets, and where they disagree."""
+"""Results of many machines for the same presets, and disagreements between the machines."""
 
 import msgspec
 

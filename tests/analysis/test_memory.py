@@ -1,4 +1,4 @@
-"""Figures are cached, and a summary imports few modules."""
+"""The cost of a summary: its figures are cached, and it imports few modules."""
 
 import subprocess
 import sys

@@ -226,8 +226,8 @@ def _outside(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> float:
 
 
 def _off_the_line(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> tuple[float, float] | None:
-    """Return the variance per size, as estimated from how far three sizes are from a line, and the variance
-    expected from their errors.
+    """Return the variance per size, as estimated from how far the log ratios of three sizes lie from a
+    straight line, and the variance expected from their errors.
 
     Returns None unless the sizes are near each other.
     """
