@@ -63,7 +63,9 @@ def place(file: str, line: int) -> str:
 
 
 def no_side_effects(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for Python code in the step that runs only while a graph is traced."""
+    """Return an unmet condition for Python code in the step that would run only while TensorFlow traces a
+    graph.
+    """
     return _first(effects(case.sources, *at))
 
 
@@ -149,7 +151,9 @@ def _below(stages: tuple, at: Place) -> tuple:  # type: ignore[type-arg]
 
 
 def scaled_loss(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for a custom training loop: only Keras' `fit` scales the loss."""
+    """Return an unmet condition for mixed precision in a custom training loop: only Keras' `fit` scales the
+    loss automatically.
+    """
     if case.of.kind == "keras":
         return []
     return [
@@ -158,8 +162,8 @@ def scaled_loss(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_range(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for an argument that is passed to Python's `range`. A tensor requires
-    tf.range.
+    """Return an unmet condition for an argument that is passed to Python's `range`, because a tensor would
+    require tf.range.
     """
     tree = source.tree_of(case.sources.get(at[0], ""))
     for node in ast.walk(tree) if tree is not None else ():
