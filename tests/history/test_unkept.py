@@ -1,4 +1,6 @@
-"""If the history cannot save a run, the first line says so in red, and a command's exit code shows it."""
+"""If the history cannot save a run, the first line of the screen reports this in red, and a command reports
+it by its exit code.
+"""
 
 import contextlib
 import errno

@@ -101,7 +101,8 @@ def pinned(store: Store, limit: int = 6) -> list[Entry]:
 
 
 LATEST, MOST_ALIKE = 2_000, 19
-"""Number of latest runs to search for similar ones, and maximum number of similar runs."""
+"""Number of latest runs that are searched for similar runs, and maximum number of similar runs that are used.
+"""
 
 
 def medians_alike(store: Store, run: RunState, fastest: str) -> list[float]:

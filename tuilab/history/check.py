@@ -55,7 +55,8 @@ def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None)
     """Verify a whole history: SQLite's own check, every event, every piece of packed rounds, and each run's
     totals.
 
-    at: called with the number of runs done and the total. Raises OSError if the file cannot be opened.
+    at: called with the number of runs checked so far and the total number of runs. Raises OSError if the file
+    cannot be opened.
     """
     found: list[Damage] = []
     rounds = 0

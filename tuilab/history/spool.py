@@ -187,8 +187,8 @@ def _hello(file: Path) -> e.Hello | None:
 
 
 def _other_host(file: Path, hello: e.Hello | None) -> str:
-    """Return the host of a run that continues on another host, because process ids are valid only on their
-    own host.
+    """Return the host of a run that continues on another host. The process id of such a run means nothing on
+    this host.
     """
     if hello is None or hello.host in ("", socket.gethostname()):
         return ""
