@@ -344,8 +344,8 @@ class Supervisor:
             self._at_once[1].add(event.arm)
 
     def _changed(self, event: RunStarted) -> str:
-        """Return why a process must not measure, if its code differs from that of the run's first process;
-        else "".
+        """Return why a process must not measure, if its code differs from the code of the run's first
+        process; else "".
         """
         if self._code[0] != event.run:
             self._code = event.run, event.code
@@ -517,7 +517,8 @@ class Supervisor:
         return memory_of(self._process.pid) > self._fresh + GROWN
 
     def _beside(self, request: Measure) -> int:
-        """Return the number of processes to prepare in parallel, by the idle processors and the free memory.
+        """Return the number of processes to prepare in parallel, as far as the idle processors and the free
+        memory allow.
 
         Assumes that each process needs as much memory as the largest process so far. Returns 0 for user code,
         because loading user code may have side effects.
