@@ -161,7 +161,9 @@ def completed_to_file(typed: str) -> str | None:
 
 
 def keep_command(line: str) -> Path | None:
-    """Save a copied command to a file, because a clipboard may not work over ssh. Returns None on failure."""
+    """Save a copied command to a file, because a clipboard may not work over ssh. Returns the file's path, or
+    None on failure.
+    """
     path = state_folder() / "command.txt"
     return path if write_private(path, line + "\n") else None
 

@@ -132,8 +132,7 @@ class RunRecorder:
             self._state.unkept = self.unkept
 
     def record(self, event: Event) -> None:
-        """Save an event of any run, even of a run that the state does not follow, such as a run on a fleet.
-        """
+        """Save an event of any run, even of a run that the state does not follow, as on a fleet."""
         run = getattr(event, "run", "")
         if isinstance(event, RunStarted) and self.spool and run not in self._spooled:
             self._spooled.add(run)

@@ -409,7 +409,9 @@ class LabState:
 
     @property
     def crossover(self) -> Crossover | None:
-        """The first crossover found by the sweep on the screen; None if the sweep measures another preset."""
+        """The first crossover found by the sweep on the screen; None if there is none, or if the sweep
+        measures a preset other than the current one.
+        """
         result = self.result() if self.shown.sweep else None
         if result is None or self.settings is None or self.settings.preset.name != result.preset:
             return None
