@@ -29,8 +29,9 @@ class Says(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Instructions for the worker.
 
     rounds: number of rounds per run. every_s: seconds between rounds. warm_s: seconds until the worker is
-    ready. faults: fault at each round. once: file that is created with the first fault and prevents further
-    faults. stillborn: file without which the worker dies at its start.
+    ready. faults: the fault to cause, by number of the round. once: path of a file that is created with the
+    first fault; while the file exists, no further fault occurs. stillborn: path of a file without which the
+    worker dies at its start.
     """
 
     rounds: int = 30

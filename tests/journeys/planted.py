@@ -1,8 +1,8 @@
 """Plants faults at the borders between processes and files: `python -m tests.journeys.planted` lists the
 faults that no journey notices.
 
-Each fault is planted in a copy of the checkout, from which the wheel is built. The journey that belongs to
-the fault must then fail.
+Each fault is planted in a copy of the checkout, from which the wheel is built. With this wheel, the journey
+that belongs to the fault must fail.
 """
 
 import shutil

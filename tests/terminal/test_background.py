@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""The file in which the worker notes its rounds. Its name contains the word by which a lab recognizes a
-worker's command line.
+"""Base name of the files in which the worker notes its rounds. Their paths are in the worker's command line,
+in which a lab looks for the word `tuilab.worker`.
 """
 
 

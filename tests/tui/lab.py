@@ -65,8 +65,8 @@ async def opened(
     """Run the app on a screen of this size. Yields when the screen is filled and idle.
 
     messages: show messages in the corner. each: paint every report of a run; by default, only the first two
-    reports and the last one are painted, as in a fast run. Axes only grow, so painting every report gives
-    them the same final size each time.
+    reports and the last one are painted, as in a fast run. Painting every report always gives the same final
+    axes, because axes only grow.
     """
     async with app.run_test(size=size, notifications=messages) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
