@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""Base name of the files in which the worker notes its rounds. Their paths are in the worker's command line,
-in which a lab looks for the word `tuilab.worker`.
+"""Start of the names of the files in which the worker notes its rounds. The name is part of the worker's
+command line, in which a lab looks for the word `tuilab.worker`.
 """
 
 
