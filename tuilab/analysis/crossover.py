@@ -311,8 +311,8 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
     zero of the mean L, or the middle of the outermost zeros if noise causes several. The interval is
     Fieller's: every size at which the interpolated L does not differ from 0 at 95%. Unlike the mean of one
     crossing per round, this interval requires no division by a noisy slope. Treats the sizes as independent.
-    This interval is extended to the crossings of costs α + β · size with the same ratios (`_straight_lines`);
-    if the bracket is too wide for interpolation, this makes the interval wide.
+    To allow for curvature, the interval is extended to the crossings of costs α + β · size with the same
+    ratios (`_straight_lines`). It becomes wide if the bracket is too wide for interpolation.
     """
     zeros: list[float] = []
     bounds: list[float] = []
