@@ -201,8 +201,8 @@ class Recorder:
     def _bound(self) -> None:
         """Limit the memory for pending events.
 
-        If a run has more pending bytes than `MOST_WAITING_BYTES`, drops all events except its start, rounds
-        and end.
+        If a run has more pending bytes than `MOST_WAITING_BYTES`, drops all pending events of this run except
+        its start, rounds and end.
         """
         for run in self._runs.values():
             if sum(map(len, run.waiting)) > MOST_WAITING_BYTES:

@@ -570,8 +570,8 @@ class Runs:
         """Remove runs that were deleted more than `days` ago. Return their number.
 
         Removes one run at a time, so that other programs can write in between. going: called with the number
-        of removed runs and the total; the purge stops if `going` returns False. ended: remove only finished
-        runs, because unfinished ones may continue.
+        of removed runs and the total; the purge stops if `going` returns False. ended: True to remove only
+        finished runs, because unfinished ones may continue.
         """
         limit = time.time() - days * _DAY_S
         query = "SELECT run FROM runs WHERE deleted_at < ?" + " AND status IS NOT NULL" * ended

@@ -45,7 +45,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _elsewhere(data: Path) -> Iterator[Path]:
-    """Yield other folders in which workers save runs while the history of that data folder is unusable."""
+    """Yield other folders in which workers save runs while the history of the folder `data` is unusable."""
     for other in other_folders(data):
         with contextlib.suppress(OSError):
             if (other / FOLDER).is_dir():

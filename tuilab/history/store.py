@@ -260,8 +260,8 @@ def _start_new(file: Path, found: held.Identity | None, what: str, mark: str) ->
 
 
 def other_folders(data: Path) -> list[Path]:
-    """Return the folders that hold runs and spooled runs while the history of that data folder is
-    unusable.
+    """Return the folders that hold runs and spooled runs while the history in the folder `data` cannot be
+    used.
     """
     instead = fallback_folder() if data == data_folder() else None
     return [data / BESIDE, *([instead] if instead is not None else [])]
