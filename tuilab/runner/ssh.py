@@ -66,7 +66,7 @@ def command(host: str, options: Sequence[str] = (), what: str = "worker") -> lis
 def explain(host: str, code: int, last_words: Sequence[str]) -> str:
     """Describe why a worker on `host` ended, given ssh's exit code and last output.
 
-    Skips TensorFlow's lines, which also mention missing files and refused connections.
+    Skips TensorFlow's lines, which mention missing files and refused connections for other reasons.
     """
     lines = [line for line in last_words if not TENSORFLOW_LINE.match(line)]
     return f"{host}: {_cause(host, code, lines)}"
