@@ -26,8 +26,8 @@ def knowing(folder: Path) -> str:
 
 
 def once(name: str, make: Callable[[Path], dict[str, str]]) -> dict[str, str]:
-    """Return the result of `make`, which only the first process of this session calls. The others wait for
-    the result.
+    """Return the result of `make`, which only the first process of this session calls. The other processes
+    wait for the result.
     """
     folder = Path(os.environ[MACHINES]).parent / name
     folder.mkdir(exist_ok=True)
