@@ -42,4 +42,4 @@ class Grid(Protocol):
         """Call `listen` with a run's id and a short status whenever a node reports progress."""
 
     async def close(self) -> None:
-        """End the workers on the nodes, and the nodes themselves if they were started for this grid."""
+        """End the workers on the nodes, and the nodes that were started for this grid."""

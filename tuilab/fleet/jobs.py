@@ -40,8 +40,8 @@ def common_devices(machines: Sequence[Machine]) -> list[str]:
 
 
 def lacks(machine: Machine, families: Sequence[str], others: Sequence[Machine]) -> str:
-    """Return the first of these device families that the machine lacks and another machine has; "" if
-    there is none.
+    """Return the first of these device families that the machine lacks and another machine has; "" if no
+    family qualifies.
     """
     here, there = families_of(machine), {kind for other in others for kind in families_of(other)}
     return next((kind for kind in families if kind in there and kind not in here), "")

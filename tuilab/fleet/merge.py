@@ -20,8 +20,8 @@ UNLIKE = ("cpu", "tensorflow", "python", "driver")
 
 
 class SweepRun:
-    """Emits the events of the sweep as the results of its jobs arrive. request: the request for the whole
-    sweep.
+    """Emits the events of a sweep as the results of the sweep's jobs arrive. request: the request for the
+    whole sweep.
     """
 
     def __init__(self, request: Measure, on_event: Listener) -> None:
@@ -77,7 +77,9 @@ class SweepRun:
             self._trouble(arm.id, point, "failed", reason)
 
     def finish(self, status: e.Ending, message: str = "") -> None:
-        """End the sweep. If an arm ran at no point, report its last problem for the whole arm."""
+        """End the sweep. For each arm that ran at no point, emit the arm's last problem as the status of the
+        whole arm.
+        """
         for name, trouble in self._troubles.items():
             if name not in self._ran:
                 self._on_event(replace(trouble, point=None))

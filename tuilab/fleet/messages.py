@@ -6,7 +6,9 @@ from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
 
 RESOURCE = "tuilab"
-"""The Dask resource that marks a node. Each node has one unit, so it measures one job at a time."""
+"""The Dask resource that marks a node. Each node has one unit of this resource, so it measures one job at a
+time.
+"""
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True):

@@ -47,10 +47,7 @@ class Node:
         threading.Thread(target=self._loop.run_forever, daemon=True, name="tuilab").start()
 
     def greet(self, held: Held) -> Machine:
-        """Start the worker and return its machine. The worker ends when no client needs it any more.
-
-        Raises RuntimeError with the reason on failure.
-        """
+        """Start the worker and return its machine. The worker ends when no client needs it any more."""
         return asyncio.run_coroutine_threadsafe(self._greeted(held), self._loop).result()
 
     def measure(self, task: Task, say: Say, held: Held) -> JobResult:
@@ -143,8 +140,8 @@ class Node:
                 self._kept.pop(run).unlink(missing_ok=True)
 
     def _leave(self) -> None:
-        """Mark the events files of all runs as abandoned, so that the next lab on this machine imports
-        them while this process continues.
+        """Mark the events files of all runs as abandoned, so that the next lab on this machine imports them
+        although this process is still running.
         """
         while self._kept:
             file = self._kept.popitem()[1]

@@ -26,11 +26,7 @@ NOBODY = (
 
 @dataclass
 class FleetSweep:
-    """A sweep on a fleet.
-
-    plan: builds the request, given the device names that all machines share. nearest: returns the nearest
-    allowed value on the axis. families: device families of the arms.
-    """
+    """A sweep on a fleet."""
 
     grid: Grid
     plan: Callable[[Sequence[str]], Measure]

@@ -169,7 +169,7 @@ class Scheduler:
             self._return(hand)
 
     def _return(self, hand: NodeSlot) -> None:
-        """Give the job of a lost node to another node, unless MOST_LOST nodes have been lost during this job."""
+        """Give the job of a lost node to another node, unless the job has already lost MOST_LOST nodes."""
         cell, hand.cell, hand.run = hand.cell, None, ""
         assert cell is not None
         self._lost[cell.key] = self._lost.get(cell.key, 0) + 1
@@ -209,8 +209,8 @@ class Scheduler:
             self._tell(hand, words, grave=True)
 
     def _label(self, address: Address, host: str) -> str:
-        """Return a unique name for a node: its machine's name, with the node's own name or port if
-        several nodes share a machine.
+        """Return a unique label for a node: the name of its machine and, if the user named the node, this
+        name. If another node has the same label, adds the port.
         """
         taken = {hand.label for hand in self.hands.values()}
         port = address.place.rpartition(":")[2]

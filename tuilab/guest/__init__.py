@@ -36,9 +36,9 @@ def door(module: str, *arguments: str, python: str) -> list[str]:
 
 def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[str, str]:
     """Return the environment variables for a guest that uses the Python in `folder`. PATH starts with the
-    programs of this folder, such as ptxas.
+    programs of this folder, such as ptxas. The guest writes nothing to the folder, not even bytecode.
 
-    variables: variables that the user sets. The guest writes nothing to the folder, not even bytecode.
+    variables: environment variables that the user sets for the guest.
     """
     return {
         "PATH": os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", os.defpath)]),

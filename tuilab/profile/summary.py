@@ -40,8 +40,8 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
 
 
 def shortened(rows: Sequence[OpTime], most: int = MOST_OPS) -> list[OpTime]:
-    """Return the first `most` rows. Merges the other rows by type and device, so that the sums stay the
-    same.
+    """Return the first `most` rows, and the rest of the rows merged by op type and device, so that the sums
+    stay the same.
     """
     behind: dict[tuple[str, str, Phase], list[OpTime]] = {}
     for row in rows[most:]:
@@ -98,8 +98,8 @@ def rest(account: Account, step_s: float) -> str:
 def timeline(
     lines: Sequence[XLine], found: Activity, of: Sums, most: int
 ) -> tuple[tuple[Lane, ...], tuple[Span, ...], int]:
-    """Return the lanes with events inside the calls, the events in order of their start, and the number
-    of omitted events.
+    """Return the first `most` events inside the calls as spans, in order of their start. Also return the
+    lanes of these events, and the number of the events that are left out.
     """
     if not of.windows:
         return (), (), 0

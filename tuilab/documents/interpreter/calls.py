@@ -249,8 +249,8 @@ def _is_generator(node: ast.AST) -> bool:
 
 
 def _assumed_in(interpreter: Interpreter, function: Function) -> dict[str, str]:
-    """Guess which parameters are a Keras model, a session or a TFLite interpreter, from their names and the
-    methods called on them.
+    """Guess which parameters of a function are a Keras model, a session or a TFLite interpreter, from the
+    parameters' names and the methods that the function calls on them.
     """
     node = function.node
     found = interpreter.assumed_in.get(id(node))

@@ -108,7 +108,9 @@ def _read_generator(interpreter: Interpreter, args: Arguments) -> None:
 
 
 def _rows(value: Value) -> Value:
-    """Return the value with each tensor replaced by one of its rows."""
+    """Return a value in which a row of each tensor replaces the tensor, as in an element of
+    `from_tensor_slices`.
+    """
     match value:
         case Tensor():
             return Tensor(value.shape[1:] if value.shape else None, value.dtype, inside=True)

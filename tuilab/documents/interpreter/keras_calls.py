@@ -58,7 +58,9 @@ def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.load", "tensorflow_hub.load")
 def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate the loading of a SavedModel, whose functions and signatures are already traced."""
+    """Evaluate a call that loads a SavedModel. The functions and signatures of a SavedModel are already
+    traced.
+    """
     made = OpaqueObject("saved", name)
     interpreter.event("build", name, args.line, args.values, made)
     return made
@@ -111,7 +113,9 @@ def sequential(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.Model", "tf.keras.models.Model")
 def functional(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a model from inputs and outputs. Its layers are the layers created since the last input."""
+    """Create a model from inputs and outputs. The model gets all layers that were created since the last
+    input.
+    """
     made = Model([], args.line)
     for event in reversed(interpreter.trace.events):
         if event.name == "tf.keras.Input":

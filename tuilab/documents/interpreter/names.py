@@ -128,7 +128,7 @@ TEXT_DTYPE = "a dtype of Keras 3"
 
 
 def dtype_of(value: Value | None) -> str | None:
-    """Return the dtype that an argument names: `tf.float32`, `"float32"`, `np.double`, `float`."""
+    """Return the dtype that an argument names, such as `tf.float32`, `"float32"`, `np.double` or `float`."""
     word = ""
     if isinstance(value, Api):
         root, _, word = value.name.rpartition(".")

@@ -42,7 +42,7 @@ _SUBJECT = words("input_tensor input tensor x a value image images signals signa
 
 
 def subject(args: Arguments) -> Value:
-    """Return the function's main argument, whose name differs between libraries."""
+    """Return the main argument of a tensor function. Its name differs between libraries."""
     return next((args.values[name] for name in _SUBJECT if name in args.values), NONE)
 
 
@@ -59,7 +59,7 @@ def same(args: Arguments) -> Shape | None:
 
 
 def like(args: Arguments) -> str | None:
-    """Return the dtype of the first tensor among the arguments, or else of the main argument."""
+    """Return the dtype of the first tensor among the arguments, or else the dtype of the main argument."""
     found = [v for v in args.values.values() if isinstance(v, Tensor)]
     value = subject(args)
     return found[0].dtype if found else tensors.nested_dtype(value)
@@ -84,7 +84,9 @@ def broadcast(args: Arguments) -> Shape | None:
 
 
 def reduced(args: Arguments) -> Shape | None:
-    """Return the shape without the reduced axis; a scalar's shape if no axis is given."""
+    """Return the shape of a reduction's result: the input's shape without the reduced axis, or a scalar's
+    shape if the call gives no axis.
+    """
     value, axis = subject(args), args.get("axis", "reduction_indices")
     if axis == NONE:
         return ()
@@ -168,7 +170,7 @@ def squeezed(args: Arguments) -> Shape | None:
 
 
 def transposed(args: Arguments) -> Shape | None:
-    """Return the shape with dimensions reversed, or in the requested order."""
+    """Return the shape of a transposed tensor: its dimensions in reverse, or in the requested order."""
     before, given = same(args), args.get("perm", "axes", "1")
     order = shape_of(given)
     if before is None or given == NONE:

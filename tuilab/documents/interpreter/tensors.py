@@ -55,8 +55,8 @@ _SURE_ARRAYS = words(
 
 
 def _is_sure(interpreter: Interpreter, tensor: Tensor, graph: bool = False) -> bool:
-    """Return True if a tensor's dtype and shape are certain. graph: also accept an argument of a traced
-    function.
+    """Return True if a tensor's dtype and shape are certain. graph: even while a function is being traced,
+    accept a tensor that was made outside of this function.
     """
     if tensor.made < 0 or tensor.inside or (interpreter.in_graph() is not None and not graph):
         return False
@@ -244,7 +244,8 @@ def matmul(
     line: int,
     called: Literal["tf", "np"] | None = None,
 ) -> Value:
-    """Evaluate a matrix product, with operands transposed if requested; the arguments are as in `tf.matmul`.
+    """Evaluate a matrix product. `arguments` are those of `tf.matmul`, including the ones that transpose an
+    operand.
 
     called: the library whose function is called; None for `@`.
     """

@@ -74,7 +74,9 @@ def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: i
 
 @handles("tf.function")
 def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make a graph from the given function; without a function, return a decorator."""
+    """Evaluate `tf.function`: make a graph from the given function, or return a decorator if the call gives
+    no function.
+    """
     given = args.get("jit_compile", "experimental_compile")
     jit = given.value if isinstance(given, Known) and isinstance(given.value, bool) else None
     if given != NONE and jit is None:
@@ -219,7 +221,9 @@ def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.Session", "tf.InteractiveSession")
 @handles("tf.train.MonitoredTrainingSession", "tf.train.MonitoredSession")
 def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a TensorFlow 1 session. With eager execution, the session defers ops only inside its `with`."""
+    """Create a TensorFlow 1 session. If eager execution is on, the session defers ops only inside its `with`
+    block.
+    """
     made = OpaqueObject("session", name)
     interpreter.event("build", "tf.Session", args.line, {"config": args.get("config", "2")}, made)
     return made
@@ -262,7 +266,7 @@ def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.import_graph_def")
 def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate `import_graph_def`. Returns the nodes that the call requests by name."""
+    """Evaluate `import_graph_def`, which returns the graph's nodes that the call names."""
     asked = args.get("return_elements", "2")
     event = interpreter.event("node", name, args.line, args.values)
     if isinstance(asked, Listing) and not asked.open:

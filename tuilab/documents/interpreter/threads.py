@@ -1,5 +1,5 @@
-"""Evaluates threads and pools. A function is interpreted where it is submitted, or where its thread is
-started.
+"""Evaluates threads and pools. A function is interpreted at the call that submits it to a pool or starts its
+thread.
 """
 
 from tuilab.documents.interpreter.interpreter import Interpreter
@@ -17,10 +17,7 @@ from tuilab.documents.interpreter.values import NONE, Listing, Many, Mapping, Op
     "multiprocessing.dummy.Pool",
 )
 def pool(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a pool of threads in this process.
-
-    Pools of processes are not followed, because each process imports modules and traces functions itself.
-    """
+    """Create a pool of threads in this process."""
     return OpaqueObject("pool", name)
 
 

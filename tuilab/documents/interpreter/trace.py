@@ -122,7 +122,9 @@ class Context:
     branches: tuple[tuple[int, int], ...] = ()
 
     def may_follow(self, other: "Context") -> bool:
-        """Return True if both contexts may occur in one run, because they are not in exclusive branches."""
+        """Return True if both contexts may occur in one run of the program. This is impossible if their
+        branches exclude each other.
+        """
         taken = dict(self.branches)
         return all(taken.get(choice, way) == way for choice, way in other.branches)
 
@@ -246,9 +248,7 @@ class Trace:
     misfits: list[Misfit] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     dated: set[int] = field(default_factory=set)
-    """Clock readings that the code uses for something other than a difference, such as printing,
-    formatting or addition.
-    """
+    """Clock readings that the code does not only subtract, but also prints, formats or adds."""
     filled: set[int] = field(default_factory=set)
     """Events that make arrays whose items are assigned later."""
     programs: list[int] = field(default_factory=list)

@@ -64,7 +64,9 @@ def makes_model(name: str) -> bool:
 
 
 def assumed_by(name: str, attribute: str) -> str:
-    """Guess the kind of an undefined variable from its name and an attribute; "" if unclear."""
+    """Guess whether an undefined variable is a `model`, a TFLite interpreter (`lite`) or a `session`, from
+    its name and an attribute that the code uses; "" if unclear.
+    """
     if attribute in OF_KERAS:
         return "model"
     if attribute in OF_LITE:

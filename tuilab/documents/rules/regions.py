@@ -320,7 +320,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         dated = any(at in example.trace.dated for at in readings)
         # If the code does not use TensorFlow, this clock is as good as any other.
         coarse = clock in ("time.time", "time.time_ns") or not example.facts.is_of_tensorflow
-        # A coarse clock suffices if the code times nothing in TensorFlow, or only training that takes seconds.
+        # A coarse clock suffices if the code times no TensorFlow, or only training that takes seconds.
         casual = coarse and not serious
         yield Hit(
             line,
