@@ -104,8 +104,8 @@ def others_s() -> float:
 
 
 def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
-    """Return the finding codes that a program's first lines require, the codes that they allow, and the lines
-    that are marked with each code.
+    """Return the finding codes that a program's first lines require, the codes that these lines allow, and
+    the program's lines that are marked with each code.
     """
     text = file.read_text()
     match = EXPECTS.search(text)

@@ -103,8 +103,8 @@ def test_profiling_does_not_reduce_the_time_between_calls() -> None:
 
 
 def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
-    """The step takes 2 ms, of which launching ops takes 1.5 ms. The threads that these ops wake have slept
-    for 5 ms during a callback.
+    """The step takes 2 ms, of which launching ops takes 1.5 ms. During the callback of 5 ms before each step,
+    the threads that run these ops fall asleep and must be woken.
     """
     process = Process()
     calls = tuple((0, 2.0 + n * 0.007, 2.002 + n * 0.007, False) for n in range(200))

@@ -27,9 +27,10 @@ class Scale(keras.layers.Layer):
 class Made:
     """A model and the expected results.
 
-    parameters: names of the model's parameters except the dtype. lacks: what cannot run (a mode, a mode of a
-    variant, a variant in a precision), with a word from the reason. trains: True if the model has a training
-    step. signature: appended to the folder's name. small: True if the model is quick to measure.
+    parameters: names of the model's parameters except the dtype. lacks: modes, and combinations of a variant
+    with a mode or a precision, that cannot run, each with a word from the reason. trains: True if the model
+    has a training step. signature: appended to the folder's name. small: True if the model is quick to
+    measure.
     """
 
     save: Save

@@ -102,7 +102,8 @@ class Context:
         self.turn.set()
 
     def left_alone(self) -> None:
-        """Stop waiting for `Painted` events, because no screen is left to send them.
+        """Stop waiting for the screen and for a turn, because the client, which reports paints and turns, has
+        exited.
 
         May be called from the thread that reads requests.
         """

@@ -46,7 +46,8 @@ MIXED = (
 )
 """Candidate shapes for each argument, tried in all combinations if no shape in `ALIKE` fits all arguments."""
 Trace = Callable[[Mapping[str, Argument]], object]
-"""Traces the function with these arguments. Raises any error if it does not accept them."""
+"""Traces the function with these arguments. Raises an error of any type if the function does not accept them.
+"""
 
 
 def candidates(names: Sequence[str], known: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:

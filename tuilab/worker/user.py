@@ -328,7 +328,7 @@ def _iterators(tf: Any) -> list[Any]:
 
 
 def _drain_between_blocks(case: Case, draw: Callable[[], object]) -> Case:
-    """Return a case whose prefetching pipelines are drained before each block and idle afterwards."""
+    """Return the case. Pipelines that prefetch are drained before each block, and are idle after it."""
     drain = Drain(draw)
     drain.pace()
     drain.empty()
@@ -456,7 +456,10 @@ FUNCTION = "a function that returns the model"
 
 
 def _clone(b: Build, model: Any) -> Any:
-    """Copy the model or layer to the arm's device. The original model's weights stay where they are."""
+    """Return a copy of the model or layer on the arm's device. A model that Keras cannot copy is used itself
+    if its weights are already on that device, and created again otherwise. Raises InputError if it cannot be
+    created again.
+    """
     with b.tf.device(b.device):
         try:
             if _is_model(model):

@@ -43,7 +43,7 @@ def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 def kill(pid: int) -> None:
-    """Kill a worker that has not been reaped yet, and its session if it already leads one."""
+    """Kill a worker that has not been reaped yet, and its process group if the worker already leads one."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -80,7 +80,9 @@ def become_worker(told: dict[str, Any], descriptors: list[int]) -> NoReturn:
 
 
 def serve(asking: socket.socket) -> None:
-    """Fork a worker for each request and report how it ended. Return when all clients have gone."""
+    """Fork a worker for each request and report how the worker ended. Return once the socket is closed and
+    the last worker has ended.
+    """
     selector = selectors.DefaultSelector()
     selector.register(asking, selectors.EVENT_READ)
     workers: dict[int, tuple[int, socket.socket]] = {}

@@ -93,8 +93,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count the work of the lossy variants: minimum, maximum, difference, quotient and rounding per value for
-    compression, a multiply-add for decompression.
+    """Count the work of the lossy variants: for compression, five operations per value (minimum, maximum,
+    difference, quotient, rounding); for decompression, a multiply-add per value.
 
     The work and output size of zlib depend on the data.
     """

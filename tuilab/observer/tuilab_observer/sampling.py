@@ -103,7 +103,9 @@ class Sampler:
             self._look_for_ops(frame)
 
     def _look_for_ops(self, frame: FrameType | None) -> None:
-        """Record whether the thread is executing an individual op, and which user lines led to it."""
+        """Record whether the stepping thread is executing an individual op, and which user lines led to the
+        op.
+        """
         stack: list[tuple[str, int]] = []
         eager = False
         for _ in range(MOST_FRAMES):

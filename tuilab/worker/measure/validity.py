@@ -188,7 +188,9 @@ class Watch:
     printed: int = 0
     built: int = 0
     drew: bool = False
-    """True if random numbers were drawn with NumPy's or Python's global generator."""
+    """True if random numbers were drawn with NumPy's or Python's global generator, and no generator was
+    seeded.
+    """
     seeded: int = 0
     taken: int = 0
     """Number of times that a tensor's values were passed to NumPy."""
@@ -305,7 +307,7 @@ class OwnCode:
     later: list[Watch] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
     shapes: list[tuple[Any, ...]] = field(default_factory=list)
-    """Shapes of all results and of the variables read, after each call."""
+    """Shapes of all results and of the variables that the call read, for each later call."""
     counted: Counted | None = None
     """Work of the ops in the last call; None if a graph provides it."""
 

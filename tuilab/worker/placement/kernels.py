@@ -105,8 +105,8 @@ class OpKernels:
         return None
 
     def gpu_dtypes(self, attribute: str = "") -> tuple[str, ...]:
-        """Return the dtypes of `attribute` (default: the main attribute) with a GPU kernel; ("any",) for
-        all.
+        """Return the dtypes of `attribute` that have a GPU kernel; ("any",) if all have one. attribute: by
+        default, the main attribute.
         """
         name = attribute or self.main
         kernels = [k for k in self.kernels if k.device in ("GPU", "DEFAULT")]

@@ -37,8 +37,8 @@ class Reason:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Whether a GPU would run an op with this build of TensorFlow if the op's data is on the GPU, with the
-    reason.
+    """A prediction: whether this build of TensorFlow would run an op on a GPU that holds the op's data, and
+    why.
     """
 
     gpu: bool

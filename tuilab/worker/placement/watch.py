@@ -224,10 +224,10 @@ class _Recorder:
                 self._seen.pipelines[name] = nodes
 
     def _fresh(self, tensor: Any, device: str) -> bool:
-        """Return True if no earlier op on `device` needed this tensor.
+        """Return True if an op on `device` needs a new copy of the tensor, because no earlier op on `device`
+        used it.
 
-        Also returns True for a small integer on the op's own GPU, because the kernel may need it in host
-        memory.
+        A small integer on the op's own GPU may need a copy, because the kernel may read it from host memory.
         """
         here = short(tensor.backing_device)
         if id(tensor) in self._residents or (here == device and not _may_go_to_host(tensor, device)):

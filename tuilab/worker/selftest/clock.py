@@ -51,7 +51,7 @@ def rate() -> Check:
 
 
 def slope(context: Context, *, long: bool) -> Check:
-    """Check how exactly the engine's own rounds measure spins of known length, from 50 µs to 100 ms."""
+    """Check how accurately the engine's own rounds measure spins of known length, from 50 µs to 100 ms."""
     own = bench(context, rounds=60 if long else 20, limit_s=60.0)
     cells = []
     for length in LENGTHS_S:
@@ -80,8 +80,8 @@ def slope(context: Context, *, long: bool) -> Check:
 
 
 def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, float]:
-    """Fit measured = slope · true + constant, in seconds, by least squares of the relative errors; return the
-    slope and the constant.
+    """Fit measured = slope · true + constant by least squares of the relative errors. Return the slope, and
+    the constant in seconds.
 
     The equation divided by `true` is a line in 1 / true. The constant is the interpreter's overhead around
     each spin (2% of the shortest spin), not an error of the clock.
