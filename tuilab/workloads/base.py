@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 Mark = Callable[[str], AbstractContextManager[object]]
-"""Returns a context manager that marks a part of the call in a profile."""
+"""Takes a name, and returns a context manager that marks a part of the call with this name in a profile."""
 
 
 class Unavailable(Exception):

@@ -17,7 +17,7 @@ from tuilab.workloads.parts.device import move_to, observed, observed_family
 
 ITEM = 4
 PERIOD = 1_000
-"""Values per period of the smooth data."""
+"""Number of values per period of the smooth data."""
 
 DECLARATION = Declaration(
     name="compression",

@@ -31,8 +31,8 @@ ENDING = "unknown", (), "", "ending"
 RECENT_S = 1.0
 """Maximum age, in seconds, of the sample that shows where unsampled time was spent."""
 SOON_S = 0.002
-"""Maximum delay of a sample, in seconds, if no other Python thread is running. A running Python thread would
-hold the interpreter lock for 5 ms.
+"""In seconds. A sample with a shorter delay shows that no other Python thread is running, because a running
+thread would hold the interpreter lock for 5 ms.
 """
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)

@@ -195,7 +195,7 @@ class Bench:
         self.check()
 
     def wait_prepared(self) -> None:
-        """If requested, wait while the run's other processes prepare and measure.
+        """If events are only buffered, wait for this process's turn while the run's other processes measure.
 
         Raises Cancelled if a stop was requested.
         """

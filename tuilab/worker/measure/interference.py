@@ -49,7 +49,7 @@ class Canary:
         self._before = self._sing()
 
     def after(self) -> tuple[float, bool]:
-        """Return the slower of the samples before and after the round, and whether one of them shows a
+        """Return the slower of the samples before and after the round, and True if either sample shows a
         changed speed.
         """
         before, self._before = self._before, self._sing()

@@ -17,8 +17,8 @@ from tuilab.worker.measure.functions import called
 from tuilab.worker.measure.optimised import ops_needed
 
 MOST_S, MOST_TRIPS = 2.0, 20_000
-"""Limits for running a call's loops step by step, in seconds and iterations. A loop beyond a limit is not
-counted.
+"""Limits for running a call's loops step by step, in seconds and iterations. The iterations of a loop that
+exceeds a limit are not counted.
 """
 NOTE = "shapes and iterations as in one call"
 _UNSIZED = ("resource", "variant")

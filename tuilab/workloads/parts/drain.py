@@ -19,7 +19,7 @@ LEAST_CALLS = 4
 """Minimum number of calls in a block. With fewer, priming could cost more than the block."""
 FEWEST = 6
 WAITS = 2
-"""Number of consecutive waits that show an empty buffer. A single wait may be an interruption."""
+"""Number of consecutive waits that show an empty buffer, because a single wait may be an interruption."""
 MOST_READY = 1_000
 """Maximum number of elements to draw; high, because AUTOTUNE can enlarge a buffer."""
 START_S = 0.4
