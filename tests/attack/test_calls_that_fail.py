@@ -53,7 +53,9 @@ FAULTS = {
     "cut while read": ("read", CUT),
     "grown while read": ("read", GROWN),
 }
-"""For each fault, the kind of system call that fails, and its errno."""
+"""For each fault, the kind of system call that fails, and the errno of the failure or a value from `shim` in
+its place.
+"""
 CHANGING = ("cut while read", "grown while read")
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 6

@@ -42,7 +42,9 @@ def columns(file):
 
 
 def tampered(file, name, column, value) -> bool:
-    """Set a column to the value, in every row or in one row. Return False if the table rejects the value."""
+    """Set a column to the value: in one row if the column contains ids, else in every row. Return False if
+    the table `name` rejects the value.
+    """
     connection = sqlite3.connect(file, isolation_level=None)
     try:
         only = f" WHERE {column} = (SELECT MIN({column}) FROM {name})" if column in IDS else ""

@@ -178,8 +178,8 @@ def _scatter(rows: Sequence[Row], arm: str, kind: str) -> float:
 
 
 def _share(rows: Sequence[Row], arm: str) -> float:
-    """Return the share of the forks' variance within a minute that is between zygotes, at least 0
-    (analysis of variance).
+    """Return the share of the forks' variance within a minute that comes from differences between zygotes, by
+    an analysis of variance. The share is at least 0.
     """
     within, between = [], []
     for minute in {row["minute"] for row in rows}:

@@ -255,11 +255,7 @@ def held(preset: str, state: RunState) -> Iterator[Held]:
 
 
 def all_held() -> tuple[list[Held], Roofs]:
-    """Return the arms of every preset.
-
-    If an arm exceeds its roof, the roof is measured again, because a busy machine lowers it. The best
-    measurement counts.
-    """
+    """Return the arms of every preset, and the roofs."""
     worker = Worker(cpus=1)
     try:
         roofs = better(_roofs(worker, 4.0), _roofs(worker, 4.0))

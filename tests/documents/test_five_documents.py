@@ -155,11 +155,7 @@ def shipped(document: str, example: int) -> list[Preset]:
 
 
 def equal(made: Preset, wanted: Preset) -> bool:
-    """Return True if the preset `made`, from the document, matches the shipped preset `wanted`.
-
-    Both have the same workload. Each parameter of `wanted` equals the document's value or has a slider mark
-    at that value, because a shipped preset may start at a smaller size. `made` may set further parameters.
-    """
+    """Return True if the preset `made`, from the document, matches the shipped preset `wanted`."""
     if made.workload != wanted.workload:
         return False
     declaration = find(wanted.workload).declaration

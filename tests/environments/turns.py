@@ -1,5 +1,4 @@
-"""Compares two environments that are equal, or in which one op differs: in the second environment, it takes
-TIMES times as long.
+"""Compares two environments. They are equal, or one op takes TIMES times as long in the second environment.
 
 `python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints the claims of each trial. Without TIMES,
 both environments are tuilab's own.

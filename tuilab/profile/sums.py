@@ -245,8 +245,8 @@ class _Running:
         return phase, {key: 1} if phase == "input" and key is not None else {}
 
     def _way(self) -> str:
-        """Return the direction of the current copy, from the call's own phase or from the names of the
-        copies.
+        """Return the direction of the current copy, from the phase of the calling thread if that is a copy,
+        else from the names of the running copies.
         """
         if self._calling.phase in ("copy_in", "copy_out"):
             return self._calling.phase

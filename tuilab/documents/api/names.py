@@ -28,8 +28,8 @@ _KEPT = 8
 
 
 def index_of(api: ApiTable) -> Index:
-    """Return the table's index. The cache compares tables by identity, because hashing a table takes as long
-    as indexing it.
+    """Return the table's index, from a cache if possible. The cache finds tables by identity, because hashing
+    a table takes as long as indexing it.
     """
     kept = next((index for table, index in _indexed if table is api), None)
     if kept is None:

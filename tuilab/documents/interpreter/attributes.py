@@ -122,8 +122,8 @@ _EITHER = (Model, Unknown)
 
 
 def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
-    """Return the value of an attribute of an unknown value. It is unknown too, unless only TensorFlow
-    objects have an attribute with this name.
+    """Return the value of an attribute of an unknown value. The attribute is unknown as well, unless only
+    TensorFlow objects have an attribute with this name.
     """
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):

@@ -169,7 +169,9 @@ def parts_of(value: Value) -> list[Value]:
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Interpret each function among the arguments once, with values that represent its future arguments."""
+    """Interpret each function among the arguments once, with values that represent the arguments of the
+    function's later calls.
+    """
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
     inputs: list[Value] = []

@@ -56,8 +56,8 @@ def trains(events: list[TraceEvent]) -> bool:
 
 
 def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    """Return True if the region trains or writes something, or if the words near the time are typical of a
-    log.
+    """Return True if the region trains a model or writes TFRecord files, or if the words near the time are
+    typical of a log.
     """
     # A training loop logs its progress: it prints the epoch and the loss next to the time.
     is_training = trains(events) or any(

@@ -27,8 +27,8 @@ def write(preset: Preset, folder: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    """Convert structs to dicts, without fields that have their default value. This also omits None, which
-    TOML lacks.
+    """Convert structs to dicts. Leaves out fields that have their default value or are None, which TOML
+    lacks.
     """
     if isinstance(value, msgspec.Struct):
         info = type(value).__struct_config__

@@ -42,7 +42,7 @@ class Pipeline:
 
 
 def pipelines(example: Example) -> Iterator[Result]:
-    """Yield pipelines that a loop or a model's `fit` consumes, and the training itself."""
+    """Yield the pipelines that a loop or a model's `fit` consumes, and the training that consumes them."""
     seen: list[Dataset] = []
     for event in example.own("iterate", "train"):
         value = event.arguments.get("dataset" if event.kind == "iterate" else "x")
@@ -290,7 +290,8 @@ def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> It
 
 def _filters(example: Example, model: Value | None, line: int) -> tuple[int | None, list[Gap]]:
     """Return the number of filters in the model's first convolution, which is the only parameter of the
-    workload's model. Also return a gap if the two models differ in another way.
+    workload's model. Also return a gap if the document's model differs from the workload's model in another
+    way.
     """
     layers = [v for v in model.layers if isinstance(v, Layer)] if isinstance(model, Model) else []
     if isinstance(model, Instance):

@@ -289,8 +289,8 @@ def _stops_otherwise(example: Example) -> Iterator[Hit]:
 
 
 def _only_ops(body: list[TraceEvent]) -> bool:
-    """Return True if the body only computes: it has no tapes, variables or settings, which may raise
-    Python's own errors.
+    """Return True if the body of a `try` only computes: it contains no tapes, variables or settings, which
+    may raise Python's own errors.
     """
     works = any(event.kind in ("create", "op", "graph") for event in body)
     plain = not any(part in event.name for event in body for part in _PYTHON_RAISES)
@@ -298,7 +298,9 @@ def _only_ops(body: list[TraceEvent]) -> bool:
 
 
 def _trains(body: list[TraceEvent]) -> bool:
-    """Return True if the body only computes, trains or predicts, without callbacks from the document."""
+    """Return True if the body of a `try` only computes, trains or predicts, without callbacks from the
+    document.
+    """
     trains = [event for event in body if event.kind == "train"]
     return (
         bool(trains)

@@ -17,7 +17,9 @@ _ABOVE = 6
 
 
 def suppressed(example: Example, code: str, line: int) -> bool:
-    """Return True if a comment on the line, above the example, or for all examples suppresses the rule."""
+    """Return True if a comment suppresses the rule `code`: on the line, above the example, or for the whole
+    document.
+    """
     if any(wanted in (code, ALL) for wanted in example.ignored):
         return True
     match = _NOQA.search(example.text(line))
