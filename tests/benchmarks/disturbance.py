@@ -179,7 +179,9 @@ def figures(seen: list[events.Event]) -> Figures:
 
 
 Logs = dict[str, list[tuple[float, float]]]
-"""For each arm, the log ratios of the medians and of the 95% quantiles, for each pair of runs."""
+"""For each arm, one item per pair of runs: the log ratio of the medians, and the log ratio of the 95%
+quantiles.
+"""
 
 
 def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:

@@ -133,8 +133,8 @@ CASES = (
 def script(
     asked: Asked, names: Mapping[str, Any], arrays: list[Any]
 ) -> Callable[[Any, dict[str, Any]], Call]:
-    """Return a function that makes one call by hand. A user function that returns a callable and its
-    inputs runs once, to create both.
+    """Return a function that makes one call by hand. If a user function returns a callable and its inputs,
+    the user function runs only once, and each call by hand calls the callable.
     """
 
     def written(tf: Any, v: dict[str, Any]) -> Call:

@@ -55,8 +55,9 @@ def found_findings(report: DocumentReport) -> set[tuple[str, int]]:
 
 
 def fits(preset: Any, wanted: Mapping[str, Any], example: int) -> bool:
-    """Return True if a preset has this workload, these arms, and exactly these parameters. Ignores the
-    preset's own dtype if the expected arms have dtypes.
+    """Return True if a preset made from example number `example` has the example, the workload, the arms,
+    exactly the parameters, and at least the claims in `wanted`. Ignores the preset's own dtype if `wanted`
+    has dtypes.
     """
     if (preset.workload, example) != (wanted["workload"], wanted["example"]):
         return False

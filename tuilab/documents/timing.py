@@ -48,7 +48,7 @@ class Timing:
     """True if the figure is meant for comparison."""
     counterpart: Region | None
     """The timing with which the document compares this one, in a ratio, in a table, or by similar labels.
-    Only set if this timing may be a log.
+    None unless this timing may be a log.
     """
     device: str
     """`CPU` or `GPU`, as named by the scope or the label; "" if they name neither or both."""

@@ -150,13 +150,7 @@ def _share(out: Sums, window: Window, segments: Sequence[Segment], main: int | N
 
 
 def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
-    """Return the periods of a call in which its device waits for the host.
-
-    Such a period is a gap between kernels. It contains a copy over the link, or ops that compute on the host
-    for at least half of the gap. Time before the first kernel or after the last kernel counts too, if ops
-    compute on the host for at least half of it. Other gaps are launch time for the next kernel, or copies in
-    and out.
-    """
+    """Return the periods of a call in which its device waits for the host."""
     computing = [s for s in segments if s.meaning.phase == "compute" and s.meaning.key is not None]
     kernels = _join_periods(
         s for s in computing if s.meaning.key is not None and s.meaning.key.device != HOST

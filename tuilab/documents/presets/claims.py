@@ -60,7 +60,7 @@ def divided(
     about another op or shape.
 
     A sentence between two examples belongs to the example whose op and sizes it names. If it fits both
-    equally, it belongs to the example that it comments on or introduces.
+    examples equally well, it belongs to the one that it comments on or introduces.
     """
     out: list[tuple[list[str], list[str]]] = [([], []) for _ in examples]
     for at, example in enumerate(examples):

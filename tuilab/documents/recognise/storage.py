@@ -114,8 +114,8 @@ def _why(event: TraceEvent, tensor: Tensor | None) -> str:
 
 
 def readouts(example: Example) -> Iterator[Result]:
-    """Yield a gap for the first query of a device's memory. No preset covers it, because other views of
-    the lab show this figure.
+    """Yield a gap for the first query of a device's memory. No preset covers such queries, because other
+    views of the lab show a device's memory.
     """
     for event in example.own("config"):
         if event.name.endswith(("get_memory_info", "get_memory_usage")):
