@@ -80,6 +80,9 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
+# Users do not set it, and it hides errors of output that cannot be written.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 # No deadline, because a busy machine exceeds any time limit. The examples are always the same, so that only
 # a code change can make a test fail; `--hypothesis-profile=exploring` tries new examples.
 settings.register_profile("same", deadline=None, derandomize=True)

@@ -1,5 +1,6 @@
 """Repairs unusual standard streams and screen sizes at startup."""
 
+import atexit
 import io
 import os
 import sys
@@ -34,7 +35,19 @@ def repair_streams() -> None:
     for text in (sys.stdout, sys.stderr):
         if isinstance(text, io.TextIOWrapper) and text.errors == "strict":
             text.reconfigure(errors="replace")  # the encoding may lack some characters, as Latin-1 does
+    atexit.register(_drop_unwritable_errors)
     for name in ("COLUMNS", "LINES"):
         size = os.environ.get(name, "")
         if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):
             os.environ.pop(name, None)
+
+
+def _drop_unwritable_errors() -> None:
+    """Discard error output that cannot be written. Otherwise Python would exit with 120, whatever the result
+    is.
+    """
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.stderr = None

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from tuilab.runner.supervisor import Supervisor
+from tuilab.streams import repair_streams
 from tuilab.tui.app import LabApp, run
 from tuilab.tui.options import Options
 
@@ -45,4 +46,5 @@ def main(given: dict[str, object]) -> int:
 
 
 if __name__ == "__main__":
+    repair_streams()
     sys.exit(main(json.loads(sys.argv[1])))
