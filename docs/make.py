@@ -133,7 +133,7 @@ def presets_page() -> str:
         "",
         textwrap.dedent("""\
             A preset is a TOML file with a ready-made benchmark. It names a workload, its parameters, the arms (the variants to
-            compare), and usually claims: statements, each with a condition that the lab can check. tuilab ships the presets
+            compare), and usually makes claims: statements, each with a condition that the lab can check. tuilab ships the presets
             in `presets/`. Put your own in `~/.config/tuilab/presets/`, one file each; the file name without its suffix is
             the preset's name: `tuilab run NAME`. If a file has an error, `tuilab presets` names the key and the
             expected value; the other files still load.

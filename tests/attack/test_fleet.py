@@ -69,7 +69,7 @@ def kills(cluster: LocalCluster, client: Client, folder: Path, trials: int) -> N
             time.sleep(0.1)
         orphans += len(ours(str(truth)))
         time.sleep(1.5)
-        # The nodes still run, but their data must be complete already.
+        # The nodes are still running, but their data must already be complete.
         here, there = rounds_of(place / "data"), rounds_of(far)
         tracebacks += "Traceback" in (place / "log").read_text(errors="replace")
         measured = {file.name.partition(".")[2]: file.stat().st_size for file in place.glob("truth.*")}

@@ -186,7 +186,7 @@ def _beside_a_paced_op(tf: Any, file: str, made: Made, folder: Path, each: int) 
     def call(*given: Any) -> dict[str, Any]:
         made = [tf.convert_to_tensor(each) for each in tf.nest.flatten(run(*given))]
         first = tf.reshape(made[0], [tf.shape(made[0])[0], -1])[:, :1]
-        # use numbers of the model, because constants would be folded
+        # use the model's output, because constants would be folded
         paced = tf.math.digamma(tf.cast(first, tf.float32) * tf.ones([1, each]))
         return {**{f"of_{i}": t for i, t in enumerate(made)}, "paced": paced}
 

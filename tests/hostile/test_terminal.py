@@ -49,7 +49,7 @@ class Sight:
         return text
 
     def see(self, words: str) -> None:
-        """Wait until the words are visible, or were visible since the last key press."""
+        """Wait until the output since the last key press contains the words."""
 
         def shown() -> bool:
             self.news()

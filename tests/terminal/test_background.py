@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""Start of the names of the files in which the worker notes its rounds. The name is part of the worker's
-command line, in which a lab looks for the word `tuilab.worker`.
+"""Prefix of the names of the files in which the fake worker records its rounds. The worker gets this prefix on
+its command line, where a lab looks for `tuilab.worker`.
 """
 
 

@@ -10,8 +10,8 @@ from tuilab.worker.models.allowed_ops import ACTS, COMPUTES, FAMILIES, SAVING, T
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow]
 OUTSIDE = re.compile(r"file|path|dir$|directory|region|descriptor|address|hostname|endpoint|url|protocol")
 HARMLESS = {"top_paths", "is_files"}
-"""Arguments whose names look like files but are not: a number of paths through a lattice, and a hint for
-sharding.
+"""Arguments that are not files, although their names suggest it: the number of paths through a lattice, and a
+sharding hint.
 """
 
 

@@ -1,5 +1,5 @@
-"""Chains of ops, matrix products, detours and copies give the same results as NumPy, and report correct
-facts.
+"""The workloads for chains of ops, matrix products, detours to the host, and copies give the same results as
+NumPy, and report correct facts.
 """
 
 import numpy as np

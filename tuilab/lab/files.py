@@ -144,7 +144,7 @@ def completed(typed: str) -> str | None:
     """Complete the typed path to the first match in alphabetical order; None if nothing matches."""
     if not typed:
         return None
-    # A `Path` would drop a final `.`, with which the name of a hidden file begins.
+    # A `Path` would drop a final `.`, which may be the start of a hidden file's name.
     folder, start = os.path.split(os.path.expanduser(typed))
     try:
         names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(folder or "."))

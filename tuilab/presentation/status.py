@@ -116,8 +116,8 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
     if state.sweep and state.points:
         sizes = f"size {sizes_begun(state)} of {len(sizes_to_measure(state))} · "
     if 1 < state.workers <= most_processes(state) and not sizes:
-        # Show only the number of a further process: it is short, so its rounds and seconds do not show the
-        # progress of the whole run.
+        # Show the number of a further process instead of its rounds: it is short-lived, so its rounds
+        # say little about the progress of the whole run.
         return f"process {state.workers} of {most_processes(state)}" + (
             f" · {held_s:.0f} s" if held_s else ""
         )

@@ -176,7 +176,7 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return True if x and y are the series that was thinned, perhaps with more points."""
+        """Return True if x and y are the series that was thinned, which may have grown since."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:

@@ -1,4 +1,4 @@
-"""Finds first calls: work that did not run before the clock starts."""
+"""Finds first calls: work that has not yet run when the clock starts."""
 
 import re
 from functools import lru_cache

@@ -198,7 +198,7 @@ def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> 
 
 
 def _computed_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """Yield results that the region only binds to names or reads, because earlier code computed them."""
+    """Yield results that the region only reads or binds to names, because earlier code computed them."""
     for event in events:
         value = event.arguments.get("value")
         if event.kind not in ("bind", "sync") or not isinstance(value, Tensor) or value.made < 0:
