@@ -131,7 +131,9 @@ def test_a_lab_ended_by_a_signal_leaves_nothing(tmp_path: Path, number: signal.S
 def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None:
     with watching(tmp_path, TRAINS) as terminal:
         terminal.see("• step")
-        terminal.see("compute on CPU", "profiling")
+        terminal.see("compute on CPU")
+        terminal.press("6")
+        terminal.see("Profiling took")
         terminal.press("3")
         terminal.see("MatMul", "train.py:7")
         terminal.press("q")
