@@ -153,6 +153,10 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
     return unpaired(log_mean(one), log_mean(other)) if middle is None else from_location(middle)
 
 
+QUOTIENT = "; the quotient of the medians is "
+"""Beginning of the clause of `by_rounds`."""
+
+
 def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
     """Return a clause that explains why the quotient of the displayed medians differs from `ratio`; "" if it
     is within the interval of `ratio`.
@@ -162,7 +166,7 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     if not (apart := quotient_outside(ratio, a, b, point)):
         return ""
     why = "they combine rounds of different speeds" if ratio.paired else "the ratio compares means"
-    return f"; the quotient of the medians is {apart}, because {why}"
+    return f"{QUOTIENT}{apart}, because {why}"
 
 
 def quotient_outside(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:

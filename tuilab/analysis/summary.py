@@ -13,7 +13,7 @@ from tuilab.analysis.diagnosis import diagnose
 from tuilab.analysis.environments import pairs
 from tuilab.analysis.layers import with_layers
 from tuilab.analysis.processes import doubt
-from tuilab.analysis.ratios import VAGUE, RatioEstimate
+from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
     VANISHED,
     account_at,
@@ -244,14 +244,13 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
         key = frozenset((a.arm.id, b.arm.id))
         if key in out:
             continue
-        ratio = _ratio(a, b, point)
-        if ratio is not None and ratio.ci95[1] < VAGUE * ratio.ci95[0]:
+        found = compare(a, b, point)
+        if found is not None and found.is_informative and (ratio := _ratio(a, b, found)) is not None:
             out[key] = ratio
     return tuple(out.values())
 
 
-def _ratio(a: ArmState, b: ArmState, point: int) -> Ratio | None:
-    ratio = compare(a, b, point)
+def _ratio(a: ArmState, b: ArmState, ratio: RatioEstimate | None) -> Ratio | None:
     if ratio is None or ratio.interval is None:
         return None
     return Ratio(a.arm.id, b.arm.id, ratio.ratio, ratio.interval, ratio.paired)
@@ -274,7 +273,11 @@ def _points(state: RunState, crossed: Sequence[Crossover]) -> tuple[PointResult,
     compared = {frozenset((c.a, c.b)): (state.arms[c.a], state.arms[c.b]) for c in crossed}
     for point in state.points:
         timed = measured(state, point.index)
-        rows = [_ratio(a, b, point.index) for a, b in compared.values() if a in timed and b in timed]
+        rows = [
+            _ratio(a, b, compare(a, b, point.index))
+            for a, b in compared.values()
+            if a in timed and b in timed
+        ]
         arms = []
         for arm in state.arms.values():
             status, reason = arm_status(state, arm, point.index)

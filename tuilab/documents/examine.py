@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from tuilab.documents.api.tables import for_installed, installed_version, shipped
 from tuilab.documents.api.versions import installed_by, minor, table_of
 from tuilab.documents.example import Example, examples
@@ -184,8 +182,7 @@ def _read(
         made = build.presets(document, example, known, findings, own if preview else ())
         shares = {one.name: work.part for one, work in zip(made, known, strict=True) if work.part}
         unmeasured = claims(others) if preview else ()
-        report = _examine(example, part, validate, findings, made, gaps, unmeasured)
-        reports.append(msgspec.structs.replace(report, parts=shares))
+        reports.append(_examine(example, part, validate, findings, made, shares, gaps, unmeasured))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     broken = tuple(
         Unresolved(
@@ -292,6 +289,7 @@ def _examine(
     validate: Validate | None,
     findings: tuple[Finding, ...],
     made: list[Preset],
+    parts: dict[str, str],
     gaps: list[Gap],
     unmeasured: tuple[Claim, ...],
 ) -> ExampleReport:
@@ -310,6 +308,7 @@ def _examine(
         last_line=block.last_line,
         findings=findings,
         presets=tuple(good),
+        parts=parts,
         unmeasured=unmeasured,
         unresolved=_unresolved_parts(example, parsed, gaps),
     )

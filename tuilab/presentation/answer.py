@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tuilab.analysis.answer import failures
 from tuilab.analysis.bound_words import bound_words
-from tuilab.analysis.reading import by_rounds, compare, measured, quotient_outside, summary_point
+from tuilab.analysis.reading import QUOTIENT, by_rounds, compare, measured, quotient_outside, summary_point
 from tuilab.analysis.roofline_words import expectation
 from tuilab.lab import roofs
 from tuilab.lab.resume import describe_rest
@@ -123,6 +123,8 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
 
 def _aside(state: RunState, text: str) -> tuple[str, str]:
     """Return the fields `aside` and `hint` of `Said` for an answer."""
+    if QUOTIENT not in text:  # almost always; comparing all arms takes time at each drawing
+        return "", ""
     point = summary_point(state)
     for a, b in itertools.combinations(measured(state, point), 2):
         found = compare(a, b, point)
