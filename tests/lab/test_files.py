@@ -80,6 +80,7 @@ def test_a_recent_path_keeps_its_verb_function_and_inputs(state, tmp_path, monke
         ("f.py:step", f"{tmp_path}/f.py:step"),
         ("watch f.py", f"watch {tmp_path}/f.py"),
         ("f.py:step --input 8x8", f"{tmp_path}/f.py:step --input 8x8"),
+        ("f.py --epochs 2", f"{tmp_path}/f.py --epochs 2"),
         ("gone.py", "gone.py"),
     ):
         files.remember_opened(typed)
@@ -90,7 +91,7 @@ def test_a_recent_path_keeps_its_verb_function_and_inputs(state, tmp_path, monke
     assert files.preferences().recent[0] == "gone.py", "a path that is not UTF-8 is not saved"
     files.remember_opened("matmul")
     assert files.reopened() == [
-        "matmul", f"{tmp_path}/f.py:step --input 8x8", f"watch {tmp_path}/f.py",
+        "matmul", f"{tmp_path}/f.py --epochs 2", f"{tmp_path}/f.py:step --input 8x8", f"watch {tmp_path}/f.py",
         f"{tmp_path}/f.py:step", f"{tmp_path}/f.py",
     ]  # fmt: skip
 

@@ -129,6 +129,7 @@ def test_another_subject_in_place_of_a_preset_is_refused_with_its_command() -> N
     for words, subject, what, command in (
         ("a.jsonl", Recording("a.jsonl"), "a recording", "tuilab --replay a.jsonl"),
         ("watch t.py", Program("t.py"), "a program", "tuilab watch t.py"),
+        ("t.py 1", Program("t.py", ("1",)), "a program", "tuilab watch t.py 1"),
         ("check a.md", Article("a.md"), "an article", "tuilab check a.md"),
         ("m.py:f", Code("m.py", "f"), "own code", "tuilab run m.py:f"),
         ("m.keras", Model("m.keras"), "a model", "tuilab run m.keras"),

@@ -304,7 +304,7 @@ def test_a_reason_shared_by_all_ops_of_an_arm_is_printed_once():
         workload="mine", gpu_visible=True, no_gpu="", arms=(arm,), sentence="All ran on the CPU.", forecast=()
     )
     lines = scenario_text(answer, 80).splitlines()
-    assert "CPU graph: ran on CPU:0, 2 ops; no GPU is visible" in lines
+    assert "CPU graph: runs on CPU:0, 2 ops; no GPU is visible" in lines
     assert [line.split() for line in lines if "layer/" in line] == [
         ["MatMul", "layer/MatMul", "float32", "CPU:0"],
         ["Relu", "layer/Relu", "float32", "CPU:0"],
@@ -362,7 +362,7 @@ def test_a_profile_is_printed():
         "CPU graph on CPU:0: 1.00 ms a call; 1.00 ms in 1 call under the profiler",
         "  compute  800 µs  80%  at least one kernel of the call runs",
         "  python   200 µs  20%  Python and the libraries that it calls, outside TensorFlow",
-        "  CPU:0 busy for 700 µs (70%)",
+        "  CPU:0 busy for 700 µs, 70% of the call under the profiler",
         "",
         "  MatMul  CPU  3×  600 µs  60%  busy 1.80 ms",
         "  Relu    CPU  1×  100 µs  10%  busy 106 µs",

@@ -71,6 +71,8 @@ def test_the_kind_of_a_path_is_recognised():
     assert resolve("run.jsonl") == Recording("run.jsonl")
     assert resolve("benchmark.py") == Script("benchmark.py")
     assert resolve("watch train.py") == Program("train.py")
+    assert resolve("train.py --name 'a b'") == resolve("watch train.py --name 'a b'")
+    assert resolve("train.py --name 'a b'") == Program("train.py", ("--name", "a b"))
     for article in ("article.md", "notebook.ipynb"):
         assert resolve(article) == resolve(f"check {article}") == Article(article)
 
@@ -574,6 +576,24 @@ async def test_a_program_is_run_and_watched_from_the_lab_and_w_goes_back_to_it(t
         await until(pilot, lambda: "epoch one" in text(app) and not app.watching.running)
         await pilot.press("q")
         await until(pilot, lambda: app.screen is app.screen_stack[0])
+
+
+async def test_a_program_with_arguments_is_watched_at_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("VIRTUAL_ENV", "")
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "train.py"
+    script.write_text("import sys\nprint('got', sys.argv[1:])\n")
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        app.screen.opener.open_soon("train.py --epochs '2 3'")
+        await until(pilot, lambda: isinstance(app.screen, WatchScreen))
+        await pilot.press("7")
+        await until(pilot, lambda: "got ['--epochs', '2 3']" in text(app))
+        await until(pilot, lambda: not app.watching.running)
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is app.screen_stack[0])
+        app.screen.opener.open_soon("train.py 'a")
+        await until(pilot, lambda: any("No closing quotation" in said.message for said in app._notifications))
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

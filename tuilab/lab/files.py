@@ -93,33 +93,34 @@ def remember_opened(path: str) -> None:
 
 def reopened() -> list[str]:
     """Return recent paths that still exist, latest first."""
-    known = [path for path in preferences().recent if _is_there(_parted(path)[1]) or path.isidentifier()]
+    known = [path for path in preferences().recent if _is_there(_parts(path)[1]) or path.isidentifier()]
     return list(dict.fromkeys(map(_whole, known)))
 
 
 def from_here(path: str) -> str:
-    verb, words = _parted(path)
+    verb, place, rest = _parts(path)
     folder = f"{Path.cwd()}/"
-    return verb + words.removeprefix(folder) if words != folder else path
+    return verb + place.removeprefix(folder) + rest if place != folder else path
 
 
 def _whole(path: str) -> str:
-    verb, words = _parted(path)
-    place, option, shapes = words.partition(INPUT)
-    return verb + os.path.abspath(os.path.expanduser(place)) + option + shapes if _is_there(place) else path
+    verb, place, rest = _parts(path)
+    return verb + os.path.abspath(os.path.expanduser(place)) + rest if _is_there(place) else path
 
 
-def _parted(path: str) -> tuple[str, str]:
-    """Split a typed path into the prefix `watch ` ("" if absent) and the rest."""
+def _parts(path: str) -> tuple[str, str, str]:
+    """Split typed words into the prefix `watch ` ("" if absent), the path, and the input shapes or the
+    program's arguments.
+    """
     verb = "watch " * path.startswith("watch ")
-    return verb, path.removeprefix(verb)
+    words = path.removeprefix(verb)
+    suffix, option = ("", INPUT) if INPUT in words else (".py", " ")
+    place, option, rest = words.partition(suffix + option)
+    return (verb, place + suffix, option.removeprefix(suffix) + rest) if option else (verb, words, "")
 
 
 def _is_there(words: str) -> bool:
-    """Return True if the file exists. `words` is a path, which may be followed by `:NAME` and by input
-    shapes.
-    """
-    words = words.partition(INPUT)[0]
+    """Return True if the file exists. `words` is a path, which may be followed by `:NAME`."""
     try:
         names = [os.path.expanduser(name) for name in (words, words.rpartition(":")[0]) if name]
         return any(map(os.path.exists, names))
@@ -156,7 +157,7 @@ def completed(typed: str) -> str | None:
 
 def completed_to_file(typed: str) -> str | None:
     """Complete the typed path to the first matching file; None if the path is already complete."""
-    whole = completed(typed) if typed and not _is_there(typed) else None
+    whole = completed(typed) if typed and not _is_there(_parts(typed)[1]) else None
     return whole if whole and os.path.isfile(os.path.expanduser(whole)) else None
 
 

@@ -1,6 +1,8 @@
 """Interprets the words that a user types as a `Subject`, or rejects them."""
 
 import ast
+import os
+import shlex
 from pathlib import Path
 
 from tuilab.model.errors import InputError
@@ -19,7 +21,7 @@ from tuilab.model.subject import (
 )
 
 WATCH = "watch "
-"""Prefix that the user types before a program's path to watch the program."""
+"""Prefix that the user types before a program and its arguments to watch the program."""
 CHECK = "check "
 """Prefix that the user types before a path to check the file as an article, even if it is also a program or a
 preset.
@@ -37,9 +39,11 @@ def resolve(words: str) -> Subject:
     Raises InputError if the file of code or of a model is missing or does not define the requested name.
     """
     if words.startswith(WATCH):
-        return Program(words.removeprefix(WATCH))
+        return _program(words.removeprefix(WATCH))
     if words.startswith(CHECK):
         return Article(words.removeprefix(CHECK))
+    if ".py " in words and not _exists(words):
+        return _program(words)
     if ".py:" in words:
         return _code(words)
     if words.lower().endswith(MODEL_FILES) or _is_model_folder(words):
@@ -52,6 +56,20 @@ def resolve(words: str) -> Subject:
         case ".py":
             return Script(words)
     return Article(words) if _is_path(words) else NamedPreset(words)
+
+
+def _program(words: str) -> Program:
+    """Split the words like a shell, unless they are the path of a file. Raises InputError."""
+    try:
+        path, *arguments = [words] if _exists(words) else shlex.split(words) or [words]
+    except ValueError as error:
+        what = f"cannot be split into a program and its arguments: {error}"
+        raise InputError(words, words, "a program and its arguments", what) from None
+    return Program(path, tuple(arguments))
+
+
+def _exists(words: str) -> bool:
+    return os.path.exists(expanded(words))
 
 
 def _is_path(words: str) -> bool:

@@ -61,6 +61,7 @@ class Recording(_Named, frozen=True, tag="recording"):
 
 class Program(_Named, frozen=True, tag="program"):
     path: str
+    arguments: tuple[str, ...] = ()
 
 
 class Article(_Named, frozen=True, tag="article"):

@@ -20,7 +20,7 @@ one.
 """
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
-ROUND, BLOCK = "round: every arm timed once, in turn", "block: a few calls timed together"
+ROUND, BLOCK = "round: arms in random order", "block: a few calls timed together"
 """The labels of the x axis, which explain its unit."""
 PLAIN = PlotAxis()
 

@@ -62,7 +62,7 @@ def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
     if arm.device is None:
         yield f"{name}: not run: {arm.reason}"
         return
-    text = f"{name}: ran on {arm.device}, {plural(arm.ops, 'op')}"
+    text = f"{name}: runs on {arm.device}, {plural(arm.ops, 'op')}"
     text += f" ({arm.folded} folded)" if arm.folded else ""
     if arm.copies:
         text += f", {arm.copies:,} {'copy' if arm.copies == 1 else 'copies'} of {size(arm.copied)}"

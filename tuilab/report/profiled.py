@@ -36,7 +36,8 @@ def _lines(profile: Profile, label: str, most: int) -> Iterator[str]:
     if rest := copying(profile):
         yield f"  {rest}"
     for device in profile.devices:
-        yield f"  {device.device} busy for {shown(device.seconds)} ({percent(device.share)})"
+        busy = f"{device.device} busy for {shown(device.seconds)}"
+        yield f"  {busy}, {percent(device.share)} of the call under the profiler"
     yield ""
     rows = by_type(profile.ops)
     yield from aligned(

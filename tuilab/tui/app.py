@@ -111,7 +111,7 @@ class LabApp(LastingApp):
             self.notify(problem, severity="warning", markup=False)
         return WatchScreen(self.watching)
 
-    def watch_program(self, path: str) -> None:
+    def watch_program(self, path: str, *arguments: str) -> None:
         """Run a user's program in its own terminal, and show its page over the lab. Raises InputError if the
         program cannot start or another watched program is still running.
         """
@@ -123,7 +123,7 @@ class LabApp(LastingApp):
             if not self._watched_runs:
                 words = f"this lab belongs to one program; watch another with `tuilab watch {path}`"
             raise InputError(path, "a second program", "no running program", words)
-        watching = Watching([path], WatchOptions())
+        watching = Watching([path, *arguments], WatchOptions())
         watching.start(self.size)
         self.watching = watching
         self.show_program()

@@ -27,7 +27,7 @@ from tuilab.tui.parts.playing import Entry, Player
 if TYPE_CHECKING:
     from tuilab.tui.screens.menu import MenuScreen
 
-TYPED = "train.py, model.keras, mine.py:forward, article.md"
+TYPED = "train.py --epochs 1, model.keras, mine.py:forward, article.md"
 OPENS = """Open a program to watch, a Keras model, SavedModel or function to measure, an article to check, \
 a preset or a recording. Type its path below, then press enter."""
 
@@ -51,9 +51,9 @@ class Opener:
     """A path that could not be opened. The next page that asks for a path shows this path for correction."""
 
     def __init__(
-        self, context: Context, navigation: Navigation, player: Player, watch: Callable[[str], None]
+        self, context: Context, navigation: Navigation, player: Player, watch: Callable[..., None]
     ) -> None:
-        """watch: runs the user's program at a path and shows the program's page."""
+        """watch: runs the program at a path with arguments, and shows its page."""
         self._screen, self._lab, self._corner = context.screen, context.lab, context.corner
         self._panel, self._views = context.panel, context.views
         self._navigation, self._player, self._watch = navigation, player, watch
@@ -124,8 +124,8 @@ class Opener:
             case Article(path) | Script(path):
                 await self._open_document(path, functions=isinstance(subject, Script))
                 words = path
-            case Program(path):
-                self._watch(path)
+            case Program(path, arguments):
+                self._watch(path, *arguments)
             case NamedPreset(known) if (preset := self._lab.state.presets.find(known)) is not None:
                 self.open_preset(preset)
             case _:

@@ -89,7 +89,7 @@ class HistoryScreen(Modal[str], Hearing):
 
 Every run is saved here while it runs; the latest one is at the top. **{history.find}** finds as you type:
 each word must occur in a run's preset or its title, machine, answer, note, tags or id; `#word` looks in tags
-only, `machine:word`, `preset:word`, `note:word`, `pinned:ghost` look only in the named field. The **ratio**
+only, `machine:word`, `preset:word`, `note:word`, `pinned:ghost` look only in the named field. **vs next**
 is the time of the next arm divided by that of the fastest; `≈ 1×` means equal within 10%, `≈` means no
 significant difference. **{history.mark}** marks runs; a key acts on all marked runs, or on the run under the
 cursor. **{history.compare}** compares the marked runs, or one run with the baseline. A **ghost** is drawn

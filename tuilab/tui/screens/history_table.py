@@ -31,7 +31,7 @@ from tuilab.tui.widgets.wording import clip, fit, width_of, wrap
 
 ORDERS = {
     "when": "at", "when (UTC)": "at", "run": "name", "machine": "machine", "budget": "budget",
-    "fastest": "fastest", "ratio": "ratio", "pinned": "pinned", "status": "status", "rounds": "rounds",
+    "fastest": "fastest", "vs next": "ratio", "pinned": "pinned", "status": "status", "rounds": "rounds",
     "size": "size",
 }  # fmt: skip
 """The history's sort key for each column that can be sorted."""
@@ -74,7 +74,7 @@ column header.
             Column("machine", lambda e: e.line.host, most=18, drop=1),
             Column("fastest", fastest, most=28),
             Column("against", against, most=24, drop=2),
-            Column("ratio", lead, width=7, align="right",
+            Column("vs next", lead, width=7, align="right",
                    style=lambda e: None if e.brief is not None and e.brief.leads else MUTED),
             Column("parameters", lambda e: changed(e, usual(e.line.preset, e.line.workload)), most=40,
                    flex=True, drop=4, style=muted),

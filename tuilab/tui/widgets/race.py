@@ -5,7 +5,7 @@ from time import monotonic
 
 from rich.cells import cell_len
 
-from tuilab.model.quantity import significant
+from tuilab.model.quantity import seconds, significant
 from tuilab.presentation.race import CALLS, Racer
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle, gauge, marks_for
@@ -60,8 +60,8 @@ def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, 
     label = min(max(cell_len(racer.name) for racer in racers) + 3, width * 3 // 5)
     for racer in racers:
         share = min(1.0, elapsed_s / FIRST_S * best / racer.seconds)
-        done = share >= 1.0
-        text = f"{racer.seconds / best:.2f}×" if done and racer.seconds > best else "first" if done else ""
+        # A ratio of medians would differ from the ratios below the race, which are computed round by round.
+        text = seconds(CALLS * racer.seconds) if share >= 1.0 else ""
         name = fit(racer.name, label - 3)
         mark = marks.get(racer.arm.id) or marks_for([racer.arm])[racer.arm.id]
         style = TextStyle(mark.hue + "/60") if racer.recorded else mark.style
