@@ -75,6 +75,19 @@ async def test_a_small_screen_also_shows_the_hour_of_a_run(tmp_path):
         assert re.search(r"2026-01-05 \d\d:\d\d", text(app))
 
 
+async def test_a_change_by_another_process_is_announced_until_the_list_is_refreshed(tmp_path):
+    async with page(tmp_path) as (pilot, app):
+        assert "has changed" not in said(app)
+        other = Store.open(tmp_path / "history")
+        other.note(LAPTOP, "from another shell")
+        other.close()
+        await until(pilot, lambda: "The history has changed; r refreshes the list." in said(app))
+        await press(pilot, app, "r")
+        await rest(pilot, app)
+        assert "from another shell" in {entry.line.note for entry in app.screen.runs}
+        assert said(app) == "List refreshed."
+
+
 async def test_times_in_the_history_are_local_or_utc_on_request(tmp_path, monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()

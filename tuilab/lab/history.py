@@ -118,6 +118,11 @@ class History:
         return self.store.unread
 
     @property
+    def version(self) -> int:
+        """A number that changes when another connection or process changes the history."""
+        return int(self.store.connection.execute("PRAGMA data_version").fetchone()[0])
+
+    @property
     def takes_nothing(self) -> bool:
         """True if the history is not writable."""
         return self.store.unwritable is not None

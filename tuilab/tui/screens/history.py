@@ -1,5 +1,6 @@
 """The history: find, compare, tag, pin, delete and export saved runs."""
 
+import contextlib
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -60,6 +61,8 @@ ALONE = (
 TAGS = "Separate tags with commas. A tag that you delete from the line is removed."
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type a path below."
 SHOW_S = 0.25
+COMPARE_S = 2.0
+"""Seconds between two checks whether another process changed the history."""
 MOST_SAID = 3
 
 T = TypeVar("T")
@@ -137,6 +140,7 @@ it. Neither is ever pruned.
         self.runs = RunList(self.history, {preset.name: preset.title for preset in lab.state.presets.all})
         self.table = RunsTable(self.runs, lab.state.presets.usual, self._read_on)
         self._reading = False
+        self._version = 0
 
     def compose(self) -> ComposeResult:
         with framed(Container(id="runs"), "History"):
@@ -150,6 +154,7 @@ it. Neither is ever pruned.
     def on_mount(self) -> None:
         self.table.focus()
         self.table.reload()
+        self.set_interval(COMPARE_S, self._look_for_changes)
 
     def on_unmount(self) -> None:
         if self.going is not None:
@@ -201,10 +206,24 @@ it. Neither is ever pruned.
             return
         self.table.came(place)
         if place is not None:
+            self._version = await self._read_version()
             found = self.runs.extent
             text = f"{plural(found.runs, 'run')}, {size(found.size)}" if found.runs else ""
             retitle(self.query_one("#runs"), subtitle=text)
         self._show_row()
+
+    async def _read_version(self) -> int:
+        return await self.history.do(lambda history: history.version)
+
+    async def _look_for_changes(self) -> None:
+        """Tell the user once if another process changed the history. The list is not reloaded, because the
+        cursor could then be on another run when the user presses a key.
+        """
+        if self._version and not self._reading and self.going is None and not self.lab.state.running:
+            with contextlib.suppress(sqlite3.Error):
+                if await self._read_version() != self._version:
+                    self._version = 0
+                    self.say("The history has changed; {history.again} refreshes the list.")
 
     @on(Table.Moved)
     def _show_row(self) -> None:
