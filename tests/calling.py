@@ -52,8 +52,8 @@ class Stream(io.TextIOWrapper):
 
 
 def here(*words: str) -> Done:
-    """Run the command in this process, which is faster than starting Python. Supports no commands that need a
-    worker.
+    """Run the command in this process, which is faster than starting Python. Commands that need a worker
+    cannot run here.
     """
     streams = [Stream(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
     code: object = 0

@@ -80,7 +80,7 @@ if sys.dont_write_bytecode:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
-# Users do not set it, and it hides errors of output that cannot be written.
+# Users do not set this variable, which hides errors when output cannot be written.
 os.environ.pop("PYTHONUNBUFFERED", None)
 
 # No deadline, because a busy machine exceeds any time limit. The examples are always the same, so that only
@@ -92,8 +92,8 @@ settings.load_profile("same")
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the tests their own preferences. The test processes of a session share the measured roofs
-    (hardware limits).
+    """Give each test process its own preferences and data folder. All processes of a session share the
+    measured roofs (hardware limits).
     """
     session = tmp_path_factory.getbasetemp()
     session = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session

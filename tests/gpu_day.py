@@ -140,7 +140,7 @@ NOISE = {
     "canary",
     "processes-differ",
 }
-"""Codes of caveats about the machine's state, which do not contradict the code's assumptions."""
+"""Codes of caveats about the machine's state. These caveats do not contradict the code's assumptions."""
 
 
 def last(o: Outcome) -> str:
@@ -203,8 +203,8 @@ def profiled(o: Outcome) -> Differences:
 
 
 def machine(o: Outcome) -> Differences:
-    """Expect a data sheet for the GPU, and no figure above its limits. Report each figure's share of its
-    limit.
+    """Expect a data sheet for the GPU, and no figure above the data sheet's limits. Report each figure's
+    share of its limit.
     """
     yield from ended(o)
     if o.code:
@@ -253,7 +253,9 @@ def stalls(o: Outcome) -> Differences:
 
 
 def largest(o: Outcome) -> Differences:
-    """Expect that the largest batch of a GPU arm is found by calls and limited by the GPU's memory."""
+    """Expect that the largest batch of a GPU arm is found by trying batches, and is limited by the GPU's
+    memory.
+    """
     yield from run(o)
     fits = [f for f in (o.json().get("model") or {}).get("fits_on", []) if f["device"].startswith("GPU")]
     if not fits:
@@ -405,7 +407,7 @@ def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
 
 
 def day(folder: Path, chosen: list[Step], minutes: float) -> str:
-    """Run the steps. Return the page, which lists the times and below them the differences."""
+    """Run the steps. Return the page: each step's duration, then the differences from the code's assumptions."""
     begun = time.monotonic()
     times, found, cached, page = list[str](), list[str](), 0, ""
     for step in chosen:

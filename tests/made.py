@@ -82,7 +82,7 @@ def account(total_s: float | None = None, halves: dict[str, float] | None = None
 
 
 def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:
-    """Return `count` noisy rounds of the three modes, whose order varies between rounds."""
+    """Return `count` noisy rounds of the three modes. The order of the modes varies between rounds."""
     rng, out = random.Random(seed), []
     for index in range(count):
         blocks = tuple(
