@@ -44,8 +44,8 @@ def begun(
 def measure(
     state: RunState, costs: Mapping[Arm, Cost], rounds: int = 20, spread: float = 0.01, seed: int = 1
 ) -> RunState:
-    """Add rounds to a run. costs: for each arm, its seconds per call, or a function that computes them from
-    the size (`samples`).
+    """Add rounds to a run. costs: for each arm, its seconds per call, or a function that returns them for a
+    size (`samples`).
     """
     draw = random.Random(seed)
     for _ in range(rounds):

@@ -1,7 +1,3 @@
-"""An account splits a call's time into parts whose sum is that time. Each part names its source, or is
-unknown.
-"""
-
 import msgspec
 import pytest
 from hypothesis import given
@@ -67,7 +63,8 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
     assert busy.seconds("dispatch") == pytest.approx(3e-3) and busy.seconds("not_known") == pytest.approx(
         8e-3
     )
-    # The host's excess comes from the profiler, or from a stall during the profile.
+    # The profiled calls took longer than the run's calls. Only the host's parts shrink, because the profiler or
+    # a stall caused the difference.
     quick = of_profile(calls, 9e-3, on_device=timed)
     assert quick.seconds("dispatch") == pytest.approx(0.75e-3)
     assert quick.seconds("compute") == pytest.approx(4e-3) and 4e-3 < quick.seconds("copy_in") < 4.5e-3
@@ -78,7 +75,7 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
 
 
 def test_profiled_calls_that_another_program_interrupted_are_left_out() -> None:
-    """The mean profiled call is longer than an unprofiled one, because an emulated kernel of 0.5 ms waited
+    """The mean profiled call is longer than an unprofiled call, because an emulated kernel of 0.5 ms waited
     for a processor.
     """
     calls = [{"compute": 0.5e-3, "dispatch": 1e-3}] * 9 + [{"compute": 20e-3, "dispatch": 40e-3}]

@@ -1,5 +1,3 @@
-"""The answer claims no more than the run shows."""
-
 import re
 from collections.abc import Callable
 
@@ -382,8 +380,8 @@ def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -
 
 
 def pace(middle: float, swing: float) -> Callable[[int], float]:
-    """Return a function that gives times around `middle`, varying by the share `swing` in a cycle of four
-    rounds.
+    """Return a function that maps a round's number to seconds around `middle`. swing: relative variation, in
+    a cycle of four rounds.
     """
     return lambda index: middle * (1 + swing * (-1.5, -0.5, 0.5, 1.5)[(7 * index) % 4])
 

@@ -1,5 +1,3 @@
-"""The smallest batch size that is worthwhile."""
-
 from tuilab.analysis.batch import fitting, growing, paying
 from tuilab.model.models import Fit
 from tuilab.model.result import PointArm, PointResult

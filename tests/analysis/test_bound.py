@@ -1,5 +1,3 @@
-"""The minimum time of a call on a GPU that this machine lacks, and the sentences about that time."""
-
 import math
 import re
 from pathlib import Path
@@ -249,7 +247,7 @@ class TestAnswer:
 
     @pytest.mark.parametrize("cpu_s", [85e-6, 95e-6, 105e-6, 115e-6])
     def test_a_gpu_could_win_exactly_if_its_limit_is_above_one(self, cpu_s: float) -> None:
-        """The limit on the speedup allows for the noise of the CPU's arm, as the verdict does."""
+        """The speedup limit includes an allowance for noise in the CPU arm's time, and so does the verdict."""
         found = bounds(
             without_gpu(cpu_s, Work(flop=1e6, inputs=1e4, outputs=1e4), spread=0.3), 0, SHEETS["h100"]
         )

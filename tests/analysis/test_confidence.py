@@ -1,5 +1,3 @@
-"""The badge shows a run's precision, and in two words why its figures may be wrong."""
-
 import pytest
 
 from tests.analysis.made_runs import begun, finish, measure

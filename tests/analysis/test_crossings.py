@@ -1,7 +1,3 @@
-"""Sign changes of the log ratio of two arms: the sizes at which they occur, how certain they are, and when
-they are ignored.
-"""
-
 import math
 import random
 

@@ -1,5 +1,3 @@
-"""The crossover in words, and the choice of the next size to measure."""
-
 import math
 import random
 import re

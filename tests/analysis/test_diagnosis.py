@@ -1,5 +1,3 @@
-"""Each problem is reported with its figures. Without a problem, nothing is reported."""
-
 import pytest
 
 from tests import made

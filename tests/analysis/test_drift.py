@@ -1,5 +1,3 @@
-"""Drift of the samples is reported; autocorrelation alone is not reported as drift."""
-
 import random
 from itertools import combinations
 

@@ -1,7 +1,3 @@
-"""A run alternates between two environments. Only a difference beyond the variation between processes is
-reported.
-"""
-
 import random
 
 import pytest
@@ -21,9 +17,9 @@ def arms(host: str) -> list[Arm]:
 
 
 def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float = 0.02) -> RunState:
-    """Return a run of two environments. In the second environment, a graph call takes `graph` times as long.
+    """Return a run of two environments, `old` and `new`.
 
-    between: relative spread between processes.
+    graph: factor by which a graph call takes longer in `new`. between: relative spread between processes.
     """
     state, rng = RunState(), random.Random(seed)
     every = [*arms("old"), *arms("new")]

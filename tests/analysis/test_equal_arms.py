@@ -1,6 +1,6 @@
-"""A crossover is reported only if the new leader stays ahead. Noise alone causes no report.
+"""A crossover is reported only if the new leader stays ahead; noise alone causes no report.
 
-Uses simulated sweeps with fixed seeds and a known crossover.
+The sweeps are simulated with fixed seeds, and their true crossover is known.
 """
 
 import math
@@ -43,10 +43,11 @@ def swept(
     scatter: float = 0.0,
     drift: float = 0.0,
 ) -> tuple[Timings, Timings]:
-    """Return the timings of two arms: the fastest at the largest size and the fastest at the smallest.
+    """Return the timings of the arm that is fastest at the largest size, and of the arm that is fastest at
+    the smallest size.
 
-    The sweep may add up to eight sizes. scatter: spread of a log-normal factor for each arm and size. drift:
-    autocorrelation of these factors, in the order of measurement.
+    The search for the crossover may add up to eight sizes. scatter: spread of a log-normal factor for each
+    arm and size. drift: autocorrelation of these factors, in the order of measurement.
     """
     shift = np.zeros(len(costs))
 

@@ -32,7 +32,7 @@ from tuilab.profile.xplane import read as read_profile
 HERE = Path(__file__).parents[1] / "recordings" / "h100"
 NAMES = sorted(file.name.removesuffix(".jsonl.gz") for file in HERE.glob("*.jsonl.gz"))
 NOISE = 1.1
-"""A run's median may differ from the machine's long-term median by this factor: the medians' intervals are
+"""Factor by which a run's median may differ from the machine's long-term median. The medians' intervals are
 about this wide.
 """
 

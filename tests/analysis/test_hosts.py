@@ -1,7 +1,3 @@
-"""A run on several hosts. Ratios between hosts are unpaired. Each host's claims and crossovers are judged
-separately.
-"""
-
 import math
 import random
 

@@ -1,5 +1,3 @@
-"""A model's layers and the account of a call: shares, roofs, and time outside layers."""
-
 import re
 
 import pytest

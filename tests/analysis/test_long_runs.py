@@ -31,8 +31,8 @@ def many(least: int) -> Iterator[None]:
 
 
 def run_of(rounds: list[tuple[bool, bool, float, float]]) -> RunState:
-    """Return a run with two arms. rounds: whether each round has the first and the second arm, and their
-    seconds per call.
+    """Return a run with two arms. rounds: for each round, whether it has the first and the second arm, and
+    their seconds per call.
     """
     state = folded(started("r", A, B))
     for index, (has_a, has_b, a, b) in enumerate(rounds):

@@ -1,5 +1,3 @@
-"""Results of many machines for the same presets, and disagreements between the machines."""
-
 import msgspec
 
 from tests.analysis.made_runs import SIZES, begun, finish, machine, measure

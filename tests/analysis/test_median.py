@@ -1,5 +1,3 @@
-"""The interval of the median: known ranks, adversarial samples, and properties that must always hold."""
-
 import math
 import random
 

@@ -1,5 +1,3 @@
-"""The cost of a summary: its figures are cached, and it imports few modules."""
-
 import subprocess
 import sys
 from pathlib import Path

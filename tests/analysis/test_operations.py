@@ -1,5 +1,3 @@
-"""Maps the name of an optimized op to the op that it replaces."""
-
 import pytest
 
 from tuilab.analysis.operations import computes, plain

@@ -1,5 +1,3 @@
-"""The cost of a copy is fitted to its times at several sizes."""
-
 import math
 import random
 

@@ -1,7 +1,3 @@
-"""In a run of several processes, each process is one observation. The interval is for the median over all
-possible processes.
-"""
-
 import math
 import random
 import statistics

@@ -1,5 +1,3 @@
-"""Sentences about a profile."""
-
 import msgspec
 import pytest
 

@@ -1,5 +1,3 @@
-"""Ratios of arms from the same rounds."""
-
 import math
 import random
 

@@ -1,5 +1,3 @@
-"""Facts that are read from a run's state: numbers of ops, and accounts that agree with the run."""
-
 import re
 
 import pytest

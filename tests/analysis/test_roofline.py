@@ -1,7 +1,3 @@
-"""A machine's hardware limits (roofs), and the resulting bounds for an arm and for a GPU that the machine
-lacks.
-"""
-
 import msgspec
 import pytest
 from hypothesis import given

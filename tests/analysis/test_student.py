@@ -1,5 +1,3 @@
-"""Student's t matches printed tables."""
-
 import math
 
 import pytest

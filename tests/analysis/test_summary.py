@@ -1,5 +1,3 @@
-"""The summary of a run for scripts."""
-
 import json
 import math
 

@@ -1,5 +1,3 @@
-"""On a busy host, the answer states an arm's measured speed and its undisturbed speed."""
-
 import random
 
 import pytest
@@ -19,10 +17,10 @@ WINDOW = 5
 def run(
     windows: list[tuple[bool, float, float]], *arms: Arm, processes: int = 1, told: bool = True
 ) -> RunState:
-    """Return a run.
+    """Return a finished run.
 
     windows: for each window, whether the measured code was slowed, the processor share of other programs, and
-    the canary's time.
+    the canary's time. told: whether the run's events include these windows.
     """
     draw = random.Random(1)
     arms = arms or (GRAPH,)

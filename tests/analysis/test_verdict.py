@@ -1,5 +1,3 @@
-"""Every kind of condition that a claim may have, with each possible verdict."""
-
 import pytest
 
 from tests.analysis.made_runs import (

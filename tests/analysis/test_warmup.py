@@ -1,5 +1,3 @@
-"""The check that decides whether two successive windows of samples agree."""
-
 import random
 
 import pytest

@@ -40,7 +40,7 @@ def samples(draw: random.Random) -> list[float]:
 
 
 def told(found: object) -> str:
-    """Return a figure, or the fields of a result, with six digits."""
+    """Return the text of a value, or of all fields of a result, with six significant digits."""
     if isinstance(found, float):
         return f"{found:.6g}"
     if dataclasses.is_dataclass(found) or isinstance(found, msgspec.Struct):

@@ -1,5 +1,3 @@
-"""The format of figures in sentences."""
-
 import pytest
 
 from tuilab.analysis.words import listed, on_axis, percent, short, size, size_interval, times
