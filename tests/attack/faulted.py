@@ -109,7 +109,7 @@ def fork_workers(faulty: ctypes.CDLL) -> None:
 
 def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
     """Run one trial. Return the exit code or "hang", the number of system calls of the kind that was made to
-    fail, and whether a process of the trial still runs.
+    fail, and whether a process of the trial is still running.
     """
     out, counted = Path(str(told["out"])), Path(f"{told['out']}.calls")
     counted.unlink(missing_ok=True)
@@ -159,9 +159,10 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
 
 
 def at_rest() -> bool:
-    """Wait until all processes of a command have ended; return False if one still runs.
+    """Wait until all processes of a command, including orphans, have ended. Return False if one of them is
+    still running.
 
-    This includes orphans, because this process is their subreaper.
+    This process is the subreaper of the orphans.
     """
     until = time.monotonic() + REST_S
     with contextlib.suppress(ChildProcessError):

@@ -1,5 +1,5 @@
-"""Runs `tuilab` with the worker in `worker.py`. Arguments: seconds per round, a file, and the command's
-words.
+"""Runs `tuilab` with the worker in `worker.py`. Arguments: seconds per round, a file for the number of
+finished rounds, and the command's words.
 
 Instead of a command, `script` runs a short program that measures, and `serve` serves a lab with that worker.
 """

@@ -25,7 +25,7 @@ class Outcome:
     """The outcome of a trial.
 
     code: the command's exit code, or "hang". calls: number of system calls of the kind that was made to fail.
-    stays: True if a process of the command still runs.
+    stays: True if a process of the command is still running.
     """
 
     code: int | str
@@ -35,7 +35,7 @@ class Outcome:
 
 
 class Faulty:
-    """Runs commands whose system calls fail. Skips the test without a C compiler."""
+    """Runs commands whose system calls fail. Skips the test if there is no C compiler."""
 
     def __init__(self, folder: Path) -> None:
         compiler = shutil.which("gcc")

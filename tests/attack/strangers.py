@@ -90,8 +90,8 @@ class Field:
         self._made_by(script, self.models, self.outside, self.secret, self.port)
 
     def make_shared(self) -> None:
-        """Write the files of the external scripts. The targets of these files are this test's secret and
-        server.
+        """Write the hostile files of the scripts in ../shared/cases/models, with this test's secret and
+        server as their targets.
         """
         for path in sorted(SHARED.glob("make_*.py")):
             script = path.read_text()
@@ -186,8 +186,8 @@ def _servers() -> list[psutil.Process]:
 
 
 STOPPED = "GB of memory|not finished after|Unable to allocate"
-"""Messages for files that fill the memory. A busy host may reach the time limit first, and with little free
-memory the allocation fails at once.
+"""Pattern of the messages for files that fill the memory. On a busy host, the time limit may be reached
+first; with little free memory, the allocation fails at once.
 """
 WITHOUT_TRAINING = {"evaluates.keras"}
 """Models that open without harm. Their attack is in the `compile` settings, which tuilab does not restore."""

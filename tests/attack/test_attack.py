@@ -64,7 +64,9 @@ def long(request) -> bool:
 
 
 def part(trials: Iterable[T]) -> list[T]:
-    """Return the trials of this part. TUILAB_TESTS_PART=2/8 selects the second eighth; the default is all."""
+    """Return the trials to run. With TUILAB_TESTS_PART=2/8, these are every eighth trial, starting with the
+    second.
+    """
     which, of = map(int, os.environ.get("TUILAB_TESTS_PART", "1/1").split("/"))
     return list(trials)[which - 1 :: of]
 

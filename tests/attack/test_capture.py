@@ -1,7 +1,3 @@
-"""A captured function is saved either in its old or in its new version, never half written, whatever
-fails.
-"""
-
 import json
 import os
 import subprocess

@@ -1,7 +1,3 @@
-"""The permissions of a confined worker and its children, and tuilab's behavior if the kernel cannot
-confine processes.
-"""
-
 import contextlib
 import json
 import os
@@ -264,7 +260,7 @@ pattern of GPU files.
 @pytest.mark.skipif(landlock.version() < 3, reason="needs Landlock that restricts truncating")
 @pytest.mark.parametrize("gpu", [False, True], ids=["no-gpu", "gpu"])
 def test_with_a_gpu_a_confined_process_names_its_own_threads_only(tmp_path, gpu):
-    """The kernel drops unused /proc entries from its caches at any time, so the test drops them on
+    """The kernel may drop unused /proc entries from its caches at any time, so the test drops them on
     purpose.
     """
     outside, device = tmp_path / "outside", tmp_path / "nvidia0"

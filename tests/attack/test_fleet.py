@@ -1,5 +1,3 @@
-"""If a fleet's client is killed, the nodes keep their measurements and end their workers."""
-
 import os
 import random
 import signal

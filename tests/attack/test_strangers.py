@@ -28,7 +28,7 @@ from tuilab.worker.models import keras_file, saved_model
 saved_model._examine = lambda *given: ()
 keras_file.examine = lambda *given: None
 """
-"""Code that turns off the allow lists in its worker."""
+"""Code that turns off the allow lists of the worker that loads it."""
 
 
 def opened(worker: Worker, file: Path, opening: Opening) -> str:
@@ -96,7 +96,9 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
 WRITE = names("writefile cache torecord etorecord sql fromgraph summary v1_write_saver v1_write_restore")
 READ = names("readfile csv immutable")
 HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant_bomb")
-"""External files whose tests are slow; `test_opening_matrix.py` covers these files."""
+"""Files that stop the worker or make it hang, which takes long to test. `test_opening_matrix.py` covers these
+files.
+"""
 
 
 @pytest.mark.long

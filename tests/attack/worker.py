@@ -30,7 +30,7 @@ LENGTH, TRUTH = float(sys.argv[1]), sys.argv[2]
 USUAL = int(os.environ.get("ATTACK_ROUNDS", "10000"))
 ROUNDS = (
     int(sys.argv[3]) if sys.argv[3:] and sys.argv[3].isdigit() else USUAL
-)  # over ssh, this word is `worker`
+)  # over ssh, this argument is `worker`
 WARM_S = float(sys.argv[4]) if sys.argv[4:] else 0.0
 MACHINE = Machine(
     host="h", cpu="c", cores=2, memory=2**33, os="o", python="3", tensorflow="2.21.0", devices=(Device("CPU:0", "CPU"),)
@@ -40,8 +40,8 @@ inbox: queue.SimpleQueue[requests.Measure] = queue.SimpleQueue()
 
 
 def measure_all() -> None:
-    """Measure runs in sequence, like the real worker. When a run ends, the spool file of the next run must
-    stay open.
+    """Measure the requested runs one after another, like the real worker. The end of a run must not close the
+    spool file of the next run.
     """
     while True:
         measure(inbox.get())
