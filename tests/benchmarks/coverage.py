@@ -153,8 +153,8 @@ def _coverage(
 
 
 def _of_runs(runs: Sequence[Sequence[Process]]) -> tuple[float, float]:
-    """Return the share of six-run ranges that contain the grand median, and the median half-width of these
-    ranges.
+    """Return the share of ranges over six successive runs that contain the median of all processes, and the
+    median of these ranges' relative half-widths.
     """
     held, widths = [], []
     for arm in range(ARMS):

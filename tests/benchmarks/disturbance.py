@@ -79,7 +79,7 @@ LabApp(Options(presets=presets, preset="small", rerun=False, newcomer=False, run
 
 
 class Shared:
-    """A worker that serves an app. This program forwards the messages between the worker and the app."""
+    """A worker that serves an app. The benchmark forwards the messages between the worker and the app."""
 
     def __init__(self, folder: str) -> None:
         self.worker = Worker(cpus=1)

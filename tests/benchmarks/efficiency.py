@@ -1,5 +1,5 @@
-"""Measures the share of a run's time inside timed blocks, and compares the time to an answer with other
-tools.
+"""Measures the share of a run's time inside timed blocks, and compares tuilab's time to an answer with that
+of other tools.
 """
 
 import statistics

@@ -432,7 +432,9 @@ class Found:
 
     @property
     def met(self) -> bool | None:
-        """Whether both figures agree within 10%; None if the noise is too large to decide."""
+        """True if tuilab's figure and the figure by hand agree within 10%; None if the noise is too large to
+        decide.
+        """
         low, high = 1 / (1 + LIMIT), 1 + LIMIT
         if self.low > high or self.high < low:
             return False

@@ -26,7 +26,7 @@ class Bare(App):
 Bare().run()
 """
 PEERS = {"harlequin": (("harlequin",), "Catalog"), "toolong": (("tl", "LICENSE"), "MIT")}
-"""Each program's command, and a word on its first screen. Commands are searched in the folders of
+"""Each program's command, and a word on its first screen. Commands are looked up in the folders of
 TUILAB_PEERS, by default in PATH.
 """
 PEER_S = 20.0

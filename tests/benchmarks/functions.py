@@ -166,9 +166,8 @@ def arrays_fit(function: Any, given: list[Any]) -> bool:
 
 
 def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
-    """Yield the measurements of each function that tuilab can open, with tuilab and by hand.
-
-    Prints messages about the other functions to standard error.
+    """Measure, with tuilab and by hand, each function that tuilab can open; yield the results. Prints
+    messages about the other functions to standard error.
     """
     for asked in cases:
         tf.keras.backend.clear_session()

@@ -128,8 +128,8 @@ def measure() -> list[Row]:
 def _row(name: str, ours: float, theirs: float, unit: str, *, low: bool) -> Row:
     """Return a row of the table.
 
-    The budget is met if both figures agree within 10%. For matrix products, tuilab's figure may be higher
-    than that of this BLAS, because a roof is a maximum.
+    The budget is met if both figures agree within 10%. For matrix products, `ours` may be higher than
+    `theirs`, because a roof is a maximum.
     """
     if not theirs:
         return Row(name, "± 10%", f"{rate(ours, unit)}; no C compiler is here", None, "")
@@ -212,8 +212,9 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
 
 
 def _sweep(declaration, values) -> Sweep | None:
-    """Return a sweep over the sizes in SIZES that the constraints allow: of the workload's axis or, without
-    an axis, of the batch. None if the parameter is not an integer.
+    """Return a sweep of the workload's axis, or of the batch if there is no axis. The sizes are the current
+    value times the factors in SIZES, without those that the constraints forbid. Returns None if the parameter
+    is not an integer.
     """
     parameter = declaration.parameter(declaration.axis if values.get(declaration.axis) else "batch")
     if not isinstance(parameter, Integer | LogInteger):

@@ -125,9 +125,7 @@ class Soak:
         self.history = sqlite3.connect(f"file:{self.folder / 'data' / FILE}?mode=ro", uri=True, timeout=10)
 
     def over(self) -> int:
-        """Return the number of finished runs in the history. Asserts that each run either ended normally or
-        was replaced by its successor.
-        """
+        """Return the number of finished runs in the history. Raises AssertionError if a run failed."""
         assert self.history is not None
         query = "SELECT COUNT(*), COALESCE(SUM(status = 'failed'), 0) FROM runs WHERE status IS NOT NULL"
         ended, failed = self.history.execute(query).fetchone()

@@ -24,8 +24,8 @@ def wait(limit_s: float = 900.0) -> None:
 
 
 class Watch:
-    """Measures how much other programs use the processors during a benchmark. A child process counts as
-    part of the benchmark after it has ended.
+    """Measures how much other programs use the processors during a benchmark. A child process counts as part
+    of the benchmark only once it has ended.
     """
 
     def __init__(self) -> None:

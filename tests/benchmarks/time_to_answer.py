@@ -94,7 +94,7 @@ def cold(budget: BudgetName, data: str) -> Answer:
 
 
 def warm(worker: Worker) -> Answer:
-    """Time a request to a warm worker. The request is the same as one from the screen."""
+    """Time a request to a warm worker. The screen sends the same request."""
     arm = Arm("CPU:0", "graph", "resident", "float32", "whole")
     begun = time.perf_counter()
     request = Measure(
@@ -187,11 +187,10 @@ def until(against: Answer, half: float) -> float:
 
 
 def agreement(answers: list[Answer], against: Answer) -> str:
-    """Return a sentence that reports whether tuilab's answers agree with the processes of the tool in
-    `against`.
+    """Return a sentence that reports whether tuilab's medians agree with those of the other tool's processes.
 
-    Compares intervals over processes, because this STFT's graph takes one of several paths (87 to 105 µs) in
-    each process.
+    Compares intervals over processes, because the graph of this STFT takes 87 to 105 µs, depending on the
+    process.
     """
     ours = middle([a.median for a in answers if a.who.startswith("tuilab")])
     theirs = middle(list(against.runs))

@@ -114,7 +114,7 @@ def collect(file: Path, runs: int, counts: Sequence[int]) -> None:
 
 
 def report(runs: Sequence[Run]) -> str:
-    """Return a row per number of hogs: how often each interval contains an arm's idle speed.
+    """Return a table with a row per number of hogs: how often each interval contains an arm's idle speed.
 
     *Quiet rounds* are rounds that tuilab considers undisturbed; *told apart* counts runs in which these
     rounds are clearly faster than all rounds.
