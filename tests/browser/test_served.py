@@ -187,7 +187,7 @@ def test_killing_the_server_leaves_no_process(served, number):
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are identified on Linux only")
 def test_the_server_survives_a_stopped_or_killed_lab(tmp_path):
-    """The lab's end is reported. It blocks neither the next page nor the server's exit."""
+    """Kills or stops a lab whose page keeps sending input. The server neither blocks nor fails."""
     import asyncio
 
     aiohttp = pytest.importorskip("aiohttp")
