@@ -130,7 +130,7 @@ def patterns(condition):
 
 @pytest.mark.parametrize("preset", catalogue.load().presets, ids=lambda preset: preset.name)
 def test_each_claim_names_arms_that_its_preset_has_on_a_gpu_machine(preset):
-    """For example, a claim about copied inputs cannot be decided if its workload has no copies."""
+    """A claim about copied inputs, for example, cannot be decided if the preset's workload has no copies."""
     declaration = find(preset.workload).declaration
     devices = ["CPU:0", "GPU:0", "GPU:1"]
     arms = expand(preset.arms, declaration, scenario(preset).parameters, devices)
