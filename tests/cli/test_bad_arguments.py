@@ -157,7 +157,7 @@ def test_check_without_a_claim_is_refused_before_anything_is_measured(command, t
 
 
 def test_serve_and_the_guide_name_the_same_package_to_install(monkeypatch):
-    for module in ("textual_serve", "textual_serve.app_service"):  # either may already be imported
+    for module in ("textual_serve", "textual_serve.app_service"):  # either module may already be imported
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, "tuilab.serve", raising=False)
     root = Path(__file__).parents[2]

@@ -1,5 +1,3 @@
-"""Commands as a user or a script runs them: real workers, exit codes, output streams."""
-
 import json
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,5 +1,3 @@
-"""Shell completion of commands, presets, parameters and runs, and suggestions for misspelled names."""
-
 import pytest
 
 from tests.calling import here

@@ -1,5 +1,3 @@
-"""`tuilab hosts` with runs from other machines that `tuilab history import` has imported."""
-
 import json
 
 from tests.calling import here

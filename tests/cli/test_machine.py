@@ -1,5 +1,3 @@
-"""`tuilab machine`, and a run compared with a GPU that this machine lacks."""
-
 import json
 import os
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""`tuilab` with a user's function: real commands with real workers."""
-
 import json
 
 import pytest

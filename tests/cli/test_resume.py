@@ -1,5 +1,3 @@
-"""The parts of a run that `resume` measures, and runs that cannot be resumed."""
-
 import json
 import re
 import signal

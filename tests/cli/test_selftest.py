@@ -1,5 +1,3 @@
-"""The output and exit code of `tuilab selftest`."""
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

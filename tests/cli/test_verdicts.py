@@ -1,5 +1,3 @@
-"""`tuilab verdicts`, `tuilab new` and `tuilab run` with the user's own file."""
-
 import json
 
 import msgspec
@@ -36,8 +34,8 @@ def test_a_note_below_the_intervals_says_what_they_describe():
 
 @pytest.mark.real_worker
 def test_verdicts_are_printed_for_the_presets_named(tmp_path):
-    """Claims about TensorFlow itself can be tested on any machine. A counterexample does not refute a claim
-    that something "may" happen, so the verdict is "undecided".
+    """The claim only says that something "may" happen. A counterexample does not refute it, so the verdict is
+    "undecided".
     """
     done = calling.run(tmp_path, "verdicts", "stft-windows", "--json")
     assert done.returncode == 0, done.stderr
