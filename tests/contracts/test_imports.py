@@ -149,7 +149,7 @@ def test_one_module_imports_plotext():
 
 
 def circles() -> list[list[str]]:
-    """Return groups of files that import each other in a cycle. This includes imports that serve only type
+    """Return groups of files that import each other in a cycle, including imports that serve only type
     checking.
     """
     import grimp

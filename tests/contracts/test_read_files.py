@@ -114,7 +114,9 @@ def test_the_contract_detects_a_forgotten_check():
 
 
 def own_pythons(tree: ast.AST) -> Iterator[ast.List | ast.Tuple]:
-    """Yield commands for this Python in which a module in the current folder could replace a library."""
+    """Yield commands that start this Python with `-m` or `-c` but without `-P` or `-I`: a module in the
+    current folder could replace a library.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Call | ast.List | ast.Tuple):
             words = [ast.unparse(each) for each in (node.args if isinstance(node, ast.Call) else node.elts)]
