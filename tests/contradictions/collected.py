@@ -138,7 +138,7 @@ def _beyond(arm: ArmResult) -> Iterator[str]:
 
 
 def _more_than_all(result: RunResult) -> Iterator[str]:
-    """Yield each share above 100% of a roof or of a call in the JSON and the report."""
+    """Yield each share of a roof or of a call that exceeds 100%, in the JSON or the report."""
     for text in (msgspec.json.encode(result).decode(), table(result, details=True)):
         yield from (f[0] for f in SHARE.finditer(text) if float(f[1].replace(",", "")) > 100)
 
