@@ -98,8 +98,8 @@ class Machine:
         file.write_text(text)
 
     def module(self, kernel: str, *, running: str = "6.8.0-48-generic") -> None:
-        """Add the driver's kernel module, built for the version `kernel`. running: the machine's kernel
-        version.
+        """Add the driver's kernel module, built for kernel version `kernel`. running: version of the running
+        kernel.
         """
         self.file("/proc/sys/kernel/osrelease", f"{running}\n")
         self.file(f"/lib/modules/{running}/modules.dep", "kernel/drivers/net/veth.ko.zst:\n")

@@ -157,7 +157,7 @@ def test_cuda_wheel_never_installed(machine: Machine):
 
 
 def test_a_library_outside_the_search_path_of_tensorflow(machine: Machine):
-    """TensorFlow 2.21's own wheels behave like this: their search path lacks libcusolver's folder."""
+    """The wheels of TensorFlow 2.21 have this fault: their search path lacks libcusolver's folder."""
     machine.healthy()
     machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
     why = "libcusolver.so.11: cannot open shared object file: No such file or directory"
@@ -222,7 +222,7 @@ def test_a_gpu_that_is_listed(machine: Machine, capability, log, error, code, wo
     ],
 )
 def test_a_gpu_that_tensorflow_does_not_list(machine: Machine, log: str, error: str, code: str, words: str):
-    """Without another explanation of why TensorFlow lists no GPU, the doctor shows TensorFlow's message."""
+    """If the doctor finds no other reason why TensorFlow lists no GPU, it shows TensorFlow's message."""
     machine.healthy()
     machine.says(IMPORTED, BUILT, Listed(error=error), err=log)
     report = machine.examine()

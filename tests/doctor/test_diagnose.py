@@ -1,5 +1,3 @@
-"""The causes as pure functions of findings, without probes."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Each probe on its own, with fake files."""
-
 import ctypes.util
 import errno
 import stat
@@ -290,8 +288,8 @@ KINDS = {
     "runtime": "runtime",
     "no device": "no-supported-device",
 }
-"""For kinds of recorded lines, the different name under which `TensorFlowLog` finds the line. Lines of kind
-`device` are harmless.
+"""The names that `TensorFlowLog` uses for kinds of recorded lines, if they differ. Lines of kind `device` are
+harmless and have no name there.
 """
 
 

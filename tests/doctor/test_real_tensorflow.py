@@ -118,7 +118,9 @@ def linked_tensorflow(site: Path) -> Iterator[None]:
 
 @pytest.fixture
 def wheels_alone(machine: Machine, gcc: str) -> Iterator[dict[str, str]]:
-    """Return the state after `pip install 'tuilab[cuda]'`: TensorFlow's search path lacks libcusolver."""
+    """Install the CUDA wheels as `pip install 'tuilab[cuda]'` does, and yield the environment variables.
+    TensorFlow's search path lacks libcusolver.
+    """
     machine.gpu()
     machine.kernel()
     machine.driver()

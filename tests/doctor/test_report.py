@@ -1,5 +1,3 @@
-"""The doctor's report for users and scripts."""
-
 import json
 
 import pytest

@@ -264,8 +264,8 @@ def container_lost(machine: Machine):
     "NVIDIA Container Toolkit",
 )
 def docker_on_wsl(machine: Machine):
-    """Reported in docker/for-win#7581. This container was started with `--device /dev/dxg`, which users try
-    as a fix.
+    """Reported in docker/for-win#7581. The container is started with `--device /dev/dxg`, which users try as
+    a fix.
     """
     machine.file("/proc/version", "Linux version 5.15.153.1-microsoft-standard-WSL2\n")
     machine.file("/dev/dxg")
