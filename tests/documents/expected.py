@@ -17,8 +17,8 @@ SUFFIX = ".expected.toml"
 
 
 class Expected(msgspec.Struct, forbid_unknown_fields=True):
-    """The expected result for a document. In `findings`, a finding's line is the `nth` one (from 1, by
-    default the first) that contains the text `at`.
+    """The expected result for a document. In `findings`, `at` is a text on the finding's line. If several
+    lines contain it, `nth` selects one (from 1; the default is the first).
     """
 
     examples: int
@@ -55,9 +55,9 @@ def found_findings(report: DocumentReport) -> set[tuple[str, int]]:
 
 
 def fits(preset: Any, wanted: Mapping[str, Any], example: int) -> bool:
-    """Return True if a preset made from example number `example` has the example, the workload, the arms,
-    exactly the parameters, and at least the claims in `wanted`. Ignores the preset's own dtype if `wanted`
-    has dtypes.
+    """Return True if a preset made from example number `example` agrees with `wanted`: the same example,
+    workload, arms and parameters, and at least the claims in `wanted`. Ignores the preset's dtype if `wanted`
+    lists dtypes.
     """
     if (preset.workload, example) != (wanted["workload"], wanted["example"]):
         return False

@@ -1,5 +1,5 @@
-"""The table of TensorFlow's names: a worker makes it, a cache stores it per version, and tuilab ships it for
-the pinned version.
+"""A worker creates the table of TensorFlow's names, a cache stores it for each version, and tuilab ships it
+for the pinned version.
 """
 
 import lzma

@@ -1,5 +1,3 @@
-"""`tuilab check` in an editor, a hook and CI: files, exit codes, options, comments, formats, fixes."""
-
 import json
 import shutil
 import tomllib

@@ -1,5 +1,3 @@
-"""`tuilab check` and `tuilab import`, as users and scripts run them."""
-
 import json
 import re
 import subprocess

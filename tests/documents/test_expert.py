@@ -72,8 +72,8 @@ if __name__ == '__main__':
 class Probe:
     """A benchmark with its expected finding.
 
-    code: the finding that the default level must report on the line with `at`; "" if it must report none
-    there.
+    code: the code that the default level must report on the line with the text `at`; "" if it must report
+    nothing there.
     """
 
     name: str
@@ -87,9 +87,7 @@ class Probe:
 
 
 def found(probe: Probe, notes: bool = False) -> list[tuple[str, str, str]]:
-    """Return the code, line text and message of each finding at the default level; with `notes`, of each note
-    instead.
-    """
+    """Return the code, line text and message of each finding that is not a note; with `notes`, of each note."""
     with TemporaryDirectory() as folder:
         for name, text in ((probe.file, probe.head + probe.text), *probe.beside):
             Path(folder, name).parent.mkdir(exist_ok=True)

@@ -1,7 +1,3 @@
-"""The reader finds Python code in Markdown, text, scripts and notebooks, whatever the fence and the
-encoding.
-"""
-
 import codecs
 import json
 

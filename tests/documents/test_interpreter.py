@@ -1,7 +1,3 @@
-"""The values that the checker's interpreter assigns to names: constants, shapes, helpers, classes, scopes,
-loops.
-"""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-"""Presets made from documents are written and read back, with their claims."""
-
 import msgspec
 import pytest
 

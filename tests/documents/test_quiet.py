@@ -1,4 +1,4 @@
-"""The checker knows which calls wait. It reports mistakes, but no unknown calls."""
+"""The checker reports mistakes, but is quiet about calls that it does not know."""
 
 import json
 

@@ -1,5 +1,3 @@
-"""The checker's decisions about each timed region."""
-
 import pytest
 
 from tuilab.documents.api.tables import shipped
