@@ -71,8 +71,8 @@ def measured_by_id(state: RunState, point: int) -> dict[str, ArmState]:
 
 
 def order(result: RunResult, arms: dict[str, ArmState], point: int) -> Iterator[str]:
-    """Yield an error for each arm that is wrongly called the fastest, or wrongly called slower than
-    another.
+    """Yield an error for each arm that is wrongly called the fastest, or wrongly called slower than another
+    arm.
     """
     for arm in arms.values():
         name = re.escape(name_of(arm, point))

@@ -28,7 +28,7 @@ def test_every_view_shows_the_gpu_arms(emulated_gpu: Callable[..., dict[str, str
     made = emulated_gpu(2)
     made["PYTHONPATH"] += f":{REPOSITORY}"
     here = environment(tmp_path, **made)
-    for name in ("COLUMNS", "LINES"):  # these have the size of the test runner's terminal
+    for name in ("COLUMNS", "LINES"):  # these variables have the size of the test runner's terminal
         here.pop(name, None)
     with opened(tmp_path, (120, 40), "--preset", "stft-small", env=here) as terminal:
         terminal.see("ready", seconds=READY_S)

@@ -1,5 +1,3 @@
-"""Commands with emulated GPUs."""
-
 import json
 import os
 import subprocess

@@ -43,7 +43,7 @@ def replayable(folder: Path) -> None:
 def test_a_gpu_day_keeps_all_results_and_reports_differences(
     emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path
 ) -> None:
-    """A short day, with steps that no other test runs."""
+    """Runs only the day's steps that no other test runs."""
     steps = ("truths", "recordings")
     page, ended = rehearsed(emulated_gpu(), tmp_path, "--steps", ",".join(steps))
     assert ended == dict.fromkeys(steps, 0), page

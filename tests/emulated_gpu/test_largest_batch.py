@@ -1,5 +1,3 @@
-"""The largest batch of a model that fits in a GPU's known memory."""
-
 import json
 import os
 import subprocess

@@ -1,5 +1,3 @@
-"""Runs with one emulated GPU: arms, copies, placement with reasons, phases, profiles."""
-
 import msgspec
 import pytest
 
@@ -143,7 +141,7 @@ def test_a_copy_takes_the_time_of_the_link(gpu_worker: Worker) -> None:
 def test_copies_by_the_cpu_stay_on_the_cpu_with_a_gpu_present(
     gpu_worker: Worker, mode: Mode, variant: str
 ) -> None:
-    """Without a requested device, a visible GPU would make the copy or return the results."""
+    """If the copy did not request the CPU, a visible GPU would make it or return its result."""
     arm = Arm("CPU:0", mode, "resident", "", variant)
     values = {"bytes": 2**16, "pieces": 256, "direction": "to device"}
     _, state = measure(gpu_worker, "copies", arm, parameters=values, placement=True)

@@ -34,7 +34,7 @@ def opened(state: RunState) -> dict[str, bool]:
 
 def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gpu: Environment) -> None:
     """GPU 1 of three cannot be opened, which the worker notices only when a run requests it. The other GPUs
-    work before and after.
+    work before and after this failure.
     """
     worker = Worker(cpus=1, environment=emulated_gpu(3, fail="init:1"))
     assert [(d.name, d.description, bool(d.memory)) for d in worker.machine.gpus] == [

@@ -1,5 +1,5 @@
-"""Each preset runs with one and two GPUs of configured speed. All sentences of answer, advice and verdict are
-true.
+"""Each preset runs with one and two GPUs of configured speed. Every sentence of its answer, its advice and
+its verdicts is true.
 """
 
 import os

@@ -173,7 +173,7 @@ def test_a_gpu_without_free_memory_is_skipped_with_a_message(
 
 
 def test_the_cause_of_a_graph_failure_follows_the_frames_that_made_the_node() -> None:
-    """The message is that of TensorFlow 2.21 for a product in a loop on this device."""
+    """The message comes from TensorFlow 2.21, for a matrix product in a loop on the emulated GPU."""
     text = (
         "Graph execution error:\n\nDetected at node while/MatMul defined at (most recent call last):\n"
         '  File "<frozen runpy>", line 198, in _run_module_as_main\n\n  File "own.py", line 3, in body\n\n'

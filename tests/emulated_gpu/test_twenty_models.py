@@ -43,8 +43,8 @@ LACKS = ("CudnnRNN", "no supported kernel for GPU devices")
 variable.
 """
 PUT_AT, SLOW_S, PACE_S = 10, 6e-3, 400e-9
-"""Batch size at which CPU and GPU take the same time; seconds per kernel, long enough to hide the emulating
-processor's time; seconds per element of the op with a known speed.
+"""PUT_AT: batch size at which CPU and GPU take the same time. SLOW_S: seconds per kernel, long enough to hide
+the emulating processor's time. PACE_S: seconds per element of the op with a known speed.
 """
 
 
