@@ -37,9 +37,8 @@ def asked(folder: Path) -> ApiTable:
 
 
 def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Difference:
-    """Return the differences of the version `other` from `base`: the names that only `other` has, the names
-    that it lacks, and signatures. only_gone: omit the signatures, and the members of classes and of removed
-    modules.
+    """Return how the version `other` differs from `base`: added names, removed names and changed signatures.
+    only_gone: omit the signatures, and the members of classes and of removed modules.
     """
     here, there = ({*table.names, *table.modules} for table in (other, base))
     if only_gone:

@@ -1,6 +1,4 @@
-"""The emulated GPU also works in the oldest supported TensorFlow, which has the same C interface.
-EMULATED.
-"""
+"""The emulated GPU also works in the oldest supported TensorFlow, which has the same C interface."""
 
 import json
 from collections.abc import Callable
