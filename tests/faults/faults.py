@@ -1,4 +1,4 @@
-"""The faults. Each fault is injected into the real program at a random point, and has an expected effect."""
+"""Faults that are injected into the real program at a random point, each with its expected effect."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ from tuilab.history.store import FILE
 Fault = Callable[[Trial, random.Random], None]
 ROUNDS = 14
 EVERY_S = 0.06
-"""Time between rounds. It is so long that a run still continues when the last fault is injected."""
+"""Seconds between rounds: long enough for the run to continue until the last fault is injected."""
 FAULTS: dict[str, Fault] = {}
 
 

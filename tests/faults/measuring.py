@@ -69,7 +69,7 @@ def start(context: Context, pending: object = ()) -> None:
 
 
 def measure(context: Context, request: requests.Request) -> None:
-    """Measure a run. Notes each round in a file after sending it."""
+    """Measure a run. Records each round in a file after sending it."""
     assert isinstance(request, requests.Measure)
     done = 0
     ARMS[:] = [arm.id for arm in request.arms if arm.device == "CPU:0"]

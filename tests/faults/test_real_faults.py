@@ -32,7 +32,7 @@ def ends(made: Trial, terminal: Terminal) -> None:
     terminal.press("q")
     assert terminal.ended(REACTS_S) == 0
     assert not made.alone()
-    # the log contains tracebacks of user code; one of the lab itself would be below its screen
+    # The log may contain tracebacks of user code. The lab prints its own tracebacks below its screen.
     assert not any("Traceback" in each.last_words for each in made.terminals)
 
 
