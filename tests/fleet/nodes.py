@@ -9,9 +9,7 @@ FAKE = str(Path(__file__).parents[1] / "runner" / "fake_device.py")
 
 
 class FakeWorkers(WorkerPlugin):
-    """Gives every node a worker without TensorFlow that reports the given rounds. Also applies to nodes
-    that join later.
-    """
+    """Gives every node, even if it joins later, a worker without TensorFlow that reports the given rounds."""
 
     name = "fake-workers"
 

@@ -1,4 +1,4 @@
-"""A sweep of 24 sizes on a real Dask cluster of two processes, one of which is killed in the middle."""
+"""A sweep of 24 sizes on a real Dask cluster of two processes, one of which is killed during the sweep."""
 
 import asyncio
 import os
