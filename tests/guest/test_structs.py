@@ -1,5 +1,5 @@
-"""The substitute for msgspec produces the same messages. It is used if msgspec's compiled module was
-built for another Python.
+"""If msgspec's compiled module was built for another Python, a substitute is used, which produces the same
+messages.
 """
 
 import importlib.util
