@@ -135,8 +135,8 @@ def test_an_unreadable_disk_leaves_the_file_in_place_until_it_recovers(data, mon
 
 
 def test_a_lock_kept_by_the_file_system_is_released_with_the_connection(data, monkeypatch):
-    """Such a lock blocks every write until the connection closes, and SQLite would wait ten seconds each
-    time.
+    """The lock blocks every write until the connection closes, and SQLite would wait ten seconds for each
+    write.
     """
     store = Store.open()
     recorder, stuck = Recorder(store), store.connection
@@ -164,9 +164,9 @@ def malformed():
 
 @pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 4)])
 def test_a_run_that_was_never_stored_is_kept_by_its_worker(data, tmp_path, faulty, kind, at):  # noqa: F811
-    """The run cannot be saved in any other folder.
+    """Calls fail for every folder, so the run cannot be saved elsewhere.
 
-    The first fault occurs before the history is opened, or during an import.
+    The first failure occurs before the history is opened, or during an import.
     """
     recording.write(folder(data) / f"left{DONE}", regular_run("left", 20))
     worker = [sys.executable, WORKER, "0.001", str(tmp_path / "truth"), "6"]
@@ -465,7 +465,7 @@ def test_runs_measured_meanwhile_are_found_next_to_it(full):
     assert set(rounds(full)) == {"later", "run0", "run1", "run2"}
 
 
-# Created on a disk that fills up
+# Histories that are created on a disk that fills up
 
 
 def test_a_disk_that_fills_while_the_history_is_created_leaves_no_upgrade(tmp_path, faulty):  # noqa: F811

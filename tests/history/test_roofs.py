@@ -1,5 +1,3 @@
-"""Each machine's roofs are stored separately."""
-
 from pathlib import Path
 
 import msgspec

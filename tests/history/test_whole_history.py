@@ -27,7 +27,8 @@ from tuilab.model.brief import Brief
 from tuilab.model.errors import InputError
 
 SEEDS, PACES = (3, 9, 13, 31, 33), (1.0, 1.3, 1.05)
-"""Seeds of the random runs, and factors by which the later runs are slower."""
+"""Seeds of the random runs, and factors for their seconds per call. Each seed is combined with each factor.
+"""
 RUNS = len(SEEDS) * len(PACES)
 PAIRS = [(one, other) for one in range(RUNS) for other in range(RUNS) if one != other][::3]
 SEARCHES = (
