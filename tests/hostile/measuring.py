@@ -10,8 +10,8 @@ from tuilab.model import events, requests
 from tuilab.worker.context import Context
 
 WORKERS = 50_000
-"""Number of the worker's first payload. It is so large that no other source of payloads reaches it, so the
-worker's tokens are unique.
+"""Number of the worker's first payload. No other source numbers its payloads this high, so the worker's
+tokens are unique.
 """
 SUPPLY = Supply(first=WORKERS)
 MANY = {"nodes": 60, "logs": 60}
@@ -28,7 +28,7 @@ NOISE = (
 
 
 def start(context: Context, pending: Sequence[bytes] = ()) -> None:
-    """Become ready, and send much output."""
+    """Report that the worker is ready, and send long log messages."""
     context.send(events.Warming(stage=SUPPLY.text(), elapsed_s=0.0))
     context.machine = scene.machine(SUPPLY)
     context.send(events.Ready(machine=context.machine, import_s=0.1, start_s=0.1))

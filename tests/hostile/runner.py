@@ -1,4 +1,4 @@
-"""A runner without a process. It sends only payloads, in the form that events of a worker have."""
+"""A runner without a process. It sends payloads in the form of a worker's events."""
 
 import asyncio
 from collections.abc import Callable, Iterator

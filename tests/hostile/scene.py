@@ -110,7 +110,7 @@ def forecast(supply: Supply) -> ScenarioExplanation:
 
 
 def declaration(supply: Supply, name: str = "own") -> Declaration:
-    """Return a declaration of user code with hostile text. Its names are valid in Python."""
+    """Return a declaration of user code with hostile text but with names that are valid in Python."""
     text = supply.text
     return Declaration(
         name=name, title=text(), summary=text(), unit=text(),
@@ -161,7 +161,7 @@ device = "GPU"
 
 
 def presets(folder: Path, count: int, supply: Supply) -> None:
-    """Write `count` preset files, and as many with different errors."""
+    """Write `count` valid preset files, and `count` files with various errors."""
     folder.mkdir(exist_ok=True)
     names = ("title", "summary", "wrong", "advice", "document", "heading", "claim", "quoted", "then", "op")
     for number in range(count):
