@@ -40,8 +40,8 @@ def newcomer(tmp_path: Path, programs: Path) -> Iterator[User]:
 
 @pytest.fixture
 def user(newcomer: User, machine: Path) -> User:
-    """Return a user whose data folder already contains the roofs of this machine. That saves seconds in each
-    first run.
+    """Return a user whose data folder already contains this machine's roofs, which saves a few seconds in the
+    user's first run.
     """
     shutil.copytree(machine, newcomer.home / DATA / machine.name)
     return newcomer

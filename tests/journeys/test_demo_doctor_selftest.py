@@ -1,5 +1,3 @@
-"""The demo, the doctor and the self-test."""
-
 import json
 import subprocess
 
@@ -36,8 +34,8 @@ def test_the_doctor_says_why_there_is_no_gpu(user: User) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_instrument_tests_itself(user: User) -> None:
-    """Runs all of the self-test, as a service in a container. On a busy machine, the self-test may fail but
-    names the failed check.
+    """Runs the whole self-test without a terminal, and in a container if possible. On a busy machine, some of
+    its checks may fail.
     """
     allowed = subprocess.run([*CONTAINER.split(), "true"], capture_output=True).returncode == 0
     line = f"setsid -w nohup {CONTAINER if allowed else ''} tuilab selftest"

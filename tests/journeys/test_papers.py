@@ -20,7 +20,7 @@ STANDS_FOR = {"DOC": "article.md"}
 
 
 def lines_of_papers() -> Iterator[tuple[str, str]]:
-    """Yield each command line in a shell block or in back quotes, after the name of its page."""
+    """Yield the page's name and the text of each command line in a shell block or in back quotes."""
     for paper in PAPERS:
         text = (CHECKOUT / paper).read_text(encoding="utf-8")
         lines = [line for kind, body in FENCE.findall(text) if kind == "sh" for line in body.splitlines()]

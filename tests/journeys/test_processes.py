@@ -1,4 +1,4 @@
-"""The journeys' own check, in `User.ends`, of the processes that a command starts and signals."""
+"""Tests the check in `User.ends`, which watches the processes that a command starts and signals."""
 
 import os
 import re
