@@ -1,5 +1,3 @@
-"""Samples of the machine's devices: the figures that a sample contains."""
-
 from tests.tui.data import device_sample
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link
 from tuilab.presentation.devices import UNKNOWN, devices, link_words

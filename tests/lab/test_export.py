@@ -1,5 +1,3 @@
-"""A saved run is exported to a new file that is named after its preset, time and id."""
-
 import re
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The lab's own files, and messages about them."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The other hosts of a lab, by the events of their workers."""
-
 import pytest
 
 from tests.made import MACHINE

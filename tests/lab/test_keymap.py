@@ -1,5 +1,3 @@
-"""The user's keymap file: valid entries apply, invalid entries are reported."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The lab in a script: with a scripted worker, and the README's five lines with a real one."""
-
 import asyncio
 import os
 import re

@@ -1,7 +1,3 @@
-"""The user's words are interpreted without running any file. An unsuitable subject is refused with the command
-for it.
-"""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Documents are read as text; binary files are refused."""
-
 import io
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,5 +1,3 @@
-"""The text of pages, without a screen."""
-
 from tests.tui.data import run_state
 from tuilab.model.events import Fact
 from tuilab.presentation.pages import fact_check_page, observed

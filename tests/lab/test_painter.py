@@ -1,5 +1,3 @@
-"""How often a run is painted."""
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

@@ -1,5 +1,3 @@
-"""A finding is proved with the workload in its example: the result is a factor and a sentence."""
-
 from pathlib import Path
 from textwrap import indent
 from types import SimpleNamespace
@@ -228,8 +226,8 @@ BOTH = (
 
 
 async def test_one_run_measures_each_finding_in_the_mode_of_its_code():
-    """The program has an eager loop (rule TL104) and a tf.function (rule TL105). Both used to be measured in
-    eager mode, in two runs.
+    """The program has an eager loop (rule TL104) and a tf.function (rule TL105). An earlier version measured
+    both findings in eager mode, in two runs.
     """
     report = read((HEAD + BOTH).encode(), shipped(), name="x.py", preview=False)
     wanted = [p for p in proofs(report) if p.finding.code in ("TL104", "TL105")]
@@ -267,8 +265,8 @@ def test_the_table_has_one_unit_and_an_interval_or_the_reason_for_none():
 
 
 class Bench:
-    """A fake lab for a machine with these devices. It returns times for the requested arms, and records the
-    requests.
+    """A fake lab on a machine with the given GPUs. It returns made-up times for the requested arms, and
+    records the requests.
     """
 
     def __init__(self, *gpus: str) -> None:

@@ -218,7 +218,7 @@ def test_what_cannot_be_replayed_is_refused_by_name(tmp_path):
 
 
 class Shows:
-    """The parts of a lab's state that a replay uses."""
+    """A substitute for the lab's state that has only the parts that a replay uses."""
 
     def __init__(self) -> None:
         self.shown, self.replay, self.replay_continues, self.summing = RunState(), "", False, False

@@ -1,5 +1,3 @@
-"""The lab's messages about saved runs."""
-
 import sqlite3
 from types import SimpleNamespace
 

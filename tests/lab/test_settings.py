@@ -1,5 +1,3 @@
-"""The settings of a measurement, as sliders and switches change them."""
-
 import msgspec
 import pytest
 from hypothesis import given

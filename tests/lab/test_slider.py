@@ -1,5 +1,3 @@
-"""The values, positions and limits of sliders, for all kinds of parameters."""
-
 import math
 
 import pytest

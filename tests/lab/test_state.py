@@ -1,5 +1,3 @@
-"""The state that the screens show, from events."""
-
 import re
 
 import msgspec

@@ -1,5 +1,3 @@
-"""Arranging the events of a profile in tracks. Drawing a part of the timeline is fast."""
-
 import itertools
 
 from hypothesis import given

@@ -51,7 +51,7 @@ def process(*words: str) -> "subprocess.Popen[bytes]":
 
 @pytest.fixture
 def stand_in() -> Iterator[int]:
-    """The id of a process that looks like a worker of this process."""
+    """Yield the id of a process that looks like a worker of this process."""
     with process("tuilab.worker") as started:
         yield started.pid
         started.kill()

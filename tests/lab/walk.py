@@ -89,7 +89,9 @@ def _budget(lab: LabState, draw: random.Random) -> str:
 
 
 def _run(lab: LabState, draw: random.Random) -> str:
-    """Continue the run on the screen, or measure: perhaps along a sweep, and perhaps only the beginning."""
+    """Continue the run on the screen if possible; otherwise start a run, which may be a sweep. May apply only
+    the first events of the run.
+    """
     assert lab.settings is not None and lab.machine is not None
     if (further := lab.further()) is not None:
         lab.expect(further, lab.shown)
