@@ -20,7 +20,7 @@ class Counter:
         self.operations, self.complex = 0, complex
 
     def times(self, number: int = 1) -> None:
-        """Count products, quotients or other functions."""
+        """Count multiplications, divisions or function calls."""
         self.operations += number * (6 if self.complex else 1)
 
     def plus(self, number: int = 1) -> None:

@@ -1,5 +1,3 @@
-"""Selections yield arms, and the arms have distinct names."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,5 +1,3 @@
-"""A path that is not a regular file is rejected at once. A file is written completely or not at all."""
-
 import errno
 import os
 import socket

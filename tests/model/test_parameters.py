@@ -1,5 +1,3 @@
-"""A parameter's declaration decides which values are valid, whether they come from a file or are typed."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-"""Numbers as users type and read them."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

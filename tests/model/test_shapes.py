@@ -1,5 +1,3 @@
-"""Shapes of arguments, as users type them after `--input`."""
-
 import msgspec
 import pytest
 
