@@ -1,5 +1,3 @@
-"""Seeding changes in a copy of the program, and detecting them with tests."""
-
 import ast
 import shutil
 from pathlib import Path

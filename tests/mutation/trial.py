@@ -156,8 +156,8 @@ class Copy:
 
 
 def in_order(tests: Collection[str], reach: Reach, room: str) -> list[str]:
-    """Return the tests in the order in which to run them: the package's own tests first, and otherwise the
-    tests that run more lines first.
+    """Return the tests in the order in which to run them: the package's own tests before other tests, and
+    tests that run many lines before tests that run few.
     """
     wanted = frozenset(tests)
     breadth = Counter(
