@@ -1,5 +1,3 @@
-"""A call's time is divided into parts, in synthetic and random profiles."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -162,7 +160,9 @@ def test_gpu_kernels_belong_to_the_op_that_launched_them() -> None:
 
 
 def test_a_kernel_that_begins_between_two_calls_is_counted() -> None:
-    """The device lags behind the host, so work may run after its call and before the next."""
+    """The device lags behind the host, so its work may run after its call has ended and before the next call
+    begins.
+    """
     main = thread(
         "python", call(10, 20), *eager("Mul", 11, 15), call(30, 40), *eager("Mul", 31, 35), sync(36, 40)
     )

@@ -1,5 +1,3 @@
-"""Reads the profiler's file: a synthetic file with a GPU, and the message without a GPU."""
-
 from pathlib import Path
 from typing import Any
 
