@@ -20,7 +20,7 @@ HERE = f"env PYTHONPATH={REPOSITORY} {sys.executable} -m tuilab"
 
 
 class Sshd:
-    """The server and the client's configuration. The host gpu-07 works; each other host has one kind of
+    """An ssh server and its client's configuration. The host gpu-07 works; each other host has one kind of
     failure.
     """
 
@@ -67,7 +67,7 @@ class Sshd:
         )
 
     def _wait(self) -> None:
-        for _ in range(1_200):  # on a busy machine, it starts slowly
+        for _ in range(1_200):  # on a busy machine, sshd starts slowly
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
