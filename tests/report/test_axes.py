@@ -1,5 +1,3 @@
-"""Axes grow without jumping, their ticks are round numbers, and their labels fit."""
-
 import math
 import random
 import re

@@ -1,5 +1,3 @@
-"""Long series keep their extremes when they are thinned."""
-
 from array import array
 
 from hypothesis import given
