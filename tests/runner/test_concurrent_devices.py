@@ -136,7 +136,7 @@ spans = st.tuples(st.integers(0, 20), st.lists(st.integers(1, 5), min_size=1, ma
 
 @given(a=spans, b=spans)
 def test_counted_rounds_lie_within_the_rounds_of_both_workers(a, b):
-    """a, b: the start of a fake worker's rounds, and the length of a round."""
+    """a, b: for each fake worker, the start of its rounds and the length of a round."""
     overlap = Overlap(["a", "b"])
     told: list[tuple[int, str, e.Event]] = []
     for name, (begin, lengths) in {"a": a, "b": b}.items():

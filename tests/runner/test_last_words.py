@@ -1,5 +1,3 @@
-"""The runner reports why a worker ended."""
-
 import sys
 
 import pytest

@@ -1,5 +1,3 @@
-"""The command that reaches another host, and the message if the command fails."""
-
 import pytest
 
 from tuilab.model.errors import InputError

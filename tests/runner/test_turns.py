@@ -84,7 +84,7 @@ class Worker:
 
 
 class Party:
-    """A runner for two workers that take turns, with the events of both."""
+    """A runner for two workers that take turns, with the events of both workers."""
 
     def __init__(self, rounds: tuple[int, int] = (4, 4), budget: str = "quick", worker: int = 0) -> None:
         self.told: list[tuple[str, e.Event]] = []
