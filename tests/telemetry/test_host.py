@@ -1,5 +1,3 @@
-"""The host's figures, read from fake files and from this machine."""
-
 import os
 import subprocess
 import sys

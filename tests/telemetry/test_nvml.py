@@ -1,5 +1,3 @@
-"""GPUs seen through a fake NVML."""
-
 import sys
 
 import pytest
