@@ -1,4 +1,4 @@
-"""The films in tests/pictures show the present lab. `python -m tests.terminal.film` renews them."""
+"""The films in tests/pictures match the current lab. `python -m tests.terminal.film` renews them."""
 
 import json
 import re
