@@ -1,1 +1,1 @@
-"""Scripts for developers, without tests."""
+"""Scripts for developers."""
