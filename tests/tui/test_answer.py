@@ -1,5 +1,3 @@
-"""Answers: the full text, the question on the first screen, and arms that did not run."""
-
 import re
 
 import pytest

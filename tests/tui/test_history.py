@@ -1,5 +1,3 @@
-"""The history page with a real store: search, compare, change, export, failures."""
-
 import asyncio
 import re
 import sqlite3

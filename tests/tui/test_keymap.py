@@ -68,7 +68,7 @@ PAGES = {
     "hosts": (),
     "open": (),
 }
-"""Actions that open a page, and for each of them the page's actions that open further pages."""
+"""Actions that open a page. The value lists the actions of that page that open further pages."""
 
 
 @pytest.mark.slow

@@ -1,5 +1,3 @@
-"""The main screen, used by keys, with a scripted worker."""
-
 import pytest
 
 from tests.tui.lab import lab, opened, press, rest, text

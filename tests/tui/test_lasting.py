@@ -1,5 +1,3 @@
-"""Output to the terminal, and notifications."""
-
 import io
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""The layers of a model below the phases, for the arm under the cursor."""
-
 from pathlib import Path
 
 from textual.widgets import OptionList

@@ -1,5 +1,3 @@
-"""Opening documents, preset files, recordings and user code."""
-
 import asyncio
 import json
 import re
@@ -251,8 +249,8 @@ async def test_the_lab_begins_with_a_model(tmp_path: Path):
 
 @pytest.mark.parametrize("rerun", [True, False])
 async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: Path, rerun, monkeypatch):
-    """While the code is loaded, the screen still shows another preset, but the request is for the user's
-    code.
+    """While the user's code is loading, the screen still shows another preset, but the request is for the
+    user's code.
     """
     (tmp_path / "model.py").write_text("def forward(x): return x")
     held, declare = [], ScriptedRunner._declare

@@ -1,5 +1,3 @@
-"""The pages above the main screen: help, palette, copy, export, replay, jump, why."""
-
 import asyncio
 import itertools
 import json

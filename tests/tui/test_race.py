@@ -1,5 +1,3 @@
-"""The race: arms as bars, including arms of other machines' recordings."""
-
 from types import SimpleNamespace
 
 import msgspec

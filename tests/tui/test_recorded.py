@@ -1,4 +1,4 @@
-"""The README's pictures are those of the present app. `python -m tests.tui.recorded` renews them."""
+"""The README's pictures match the current app. `python -m tests.tui.recorded` renews them."""
 
 from pathlib import Path
 

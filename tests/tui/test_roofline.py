@@ -1,5 +1,3 @@
-"""The roofline view: arms under the roofs of the machine, and the sizes of a sweep."""
-
 import re
 from pathlib import Path
 

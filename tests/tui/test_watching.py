@@ -1,5 +1,3 @@
-"""The screen of a watched program."""
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

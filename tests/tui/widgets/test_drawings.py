@@ -1,5 +1,3 @@
-"""What the smaller widgets draw."""
-
 import msgspec
 import pytest
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""The slider: every key, the mouse, typed values, rejected values."""
-
 import re
 from dataclasses import replace
 
