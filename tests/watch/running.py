@@ -25,7 +25,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 EXPECTS = re.compile(r"^# expects:(.*)$", re.MULTILINE)
 MAY = re.compile(r"^# may:(.*)$", re.MULTILINE)
 BUSY = "waiting for processors that other programs used"
-"""A page's note if the machine was busy. Such a page reports fewer findings."""
+"""A note on the page of a program that ran on a busy machine. Such a page reports fewer findings."""
 MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
 
 

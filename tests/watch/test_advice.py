@@ -1,5 +1,3 @@
-"""Advice states its conditions: what to change first, or what to do instead."""
-
 import re
 from typing import get_args
 

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 Environment = Callable[..., dict[str, str]]
 NAMED = 2
-"""The right answer must be among this many leading findings."""
+"""The expected finding must be among this many first findings."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,3 @@
-"""The maximum gain of a fix for a pipeline that uses the same processors as the step."""
-
 import msgspec
 import pytest
 
@@ -140,9 +138,7 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
 
 
 def eager_step(waits: float, stages: tuple[str, ...] = ("Root::Prefetch", "Root::Prefetch::Batch")) -> Case:
-    """Return a program whose step of 34 ms runs eagerly. A graph would also save the time of its smallest
-    ops.
-    """
+    """Return a program whose step of 34 ms runs eagerly. waits: share of the step spent waiting for input."""
     process, at = Process(), ("train.py", 14)
     calls = tuple((at, 2.0 + n * 0.034, 2.034 + n * 0.034 - 0.034 * waits, False) for n in range(200))
     waited = tuple((2.034 + n * 0.034 - 0.034 * waits, 0.034 * waits) for n in range(200))
@@ -204,7 +200,9 @@ def test_a_saving_beyond_the_wait_is_reduced_for_the_step_and_the_program() -> N
 
 
 def test_a_wait_of_the_loop_outside_its_steps_is_saved_with_the_wait_of_the_steps() -> None:
-    """The iterator's last call waits for 1.5 s; in the steps the loop waits for 3.4 s of the program's 10 s."""
+    """The loop waits for 3.4 s in its steps, and for 1.5 s in the iterator's last call. The program takes 10
+    s.
+    """
     inside, both, other = eager_step(0.5), eager_step(0.5), eager_step(0.5)
     for case, line, took in ((inside, 14, 3.4), (both, 14, 4.9), (other, 14, 3.4), (other, 30, 1.5)):
         case.of.spent["input", (("train.py", line),), "", ""] += took

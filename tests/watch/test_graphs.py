@@ -1,5 +1,3 @@
-"""The graphs that the observer reports: the user's line of each op."""
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,5 +1,3 @@
-"""The screen of a watched program while the program runs."""
-
 import socket
 import sys
 import threading

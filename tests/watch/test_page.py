@@ -1,5 +1,3 @@
-"""A watched program's page and the devices on which its ops ran."""
-
 import msgspec
 import pytest
 

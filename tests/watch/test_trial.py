@@ -157,7 +157,7 @@ def test_each_of_several_steps_in_a_call_waits_for_its_own_input() -> None:
 
 
 def test_no_maximum_is_shown_with_a_trial_that_exceeds_it() -> None:
-    """A step in float32 may also save time that the maximum does not cover."""
+    """The maximum covers only a part of what a float32 step can save, so a trial may exceed it."""
     for step, beyond in ((1.8, False), (2.4, True)):
         of = with_trial(found(), Tried(step=step, said="the step in float32"), 10.0)
         assert (of.gain_at_most is None) is beyond

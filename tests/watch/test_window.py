@@ -1,5 +1,3 @@
-"""The number of events that are examined in one profiler window."""
-
 import pytest
 
 from tuilab.profile.classify import CALL
@@ -10,7 +8,7 @@ STEPS, OPS, MS = 40, 50, 1_000_000_000
 
 
 def recording() -> Recording:
-    """Return steps of 1 ms, each with ops that take half of its time."""
+    """Return a recording of steps of 1 ms, each with ops that take half of the step's time."""
     calls = [XEvent(CALL, n * MS, (n + 1) * MS) for n in range(STEPS)]
     each = MS // (2 * OPS)
     ops = [

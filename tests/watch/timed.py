@@ -61,7 +61,7 @@ KIND = {
     "sleep": "waiting", "numpy": "python", "python": "python", "save": "saving", "child": "waiting",
     "lock": "waiting", "generator": "python", "socket": "waiting",
 }  # fmt: skip
-"""The kind of time that each kind of section spends in its thread."""
+"""The kind of time that a thread spends in each section."""
 HELPER = "def help_{name}():\n    {code}\n"
 STYLES = {
     "plain": "section({name!r}, lambda: {code}, {least})  # {name}",

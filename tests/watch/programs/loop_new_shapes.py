@@ -1,5 +1,5 @@
 # expects: retraced
-"""Sentences have every length, and each length causes a trace."""
+"""Sentences vary in length, and each new length causes a trace."""
 
 import random
 
