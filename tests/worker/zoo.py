@@ -50,8 +50,8 @@ def swish2(x):
 
 @dataclass(frozen=True)
 class Kind:
-    """A model file. It is measured with `values`, unless `refused` contains words from the message that
-    rejects it.
+    """A kind of model file. If `refused` is set, tuilab must reject the file with a message that contains
+    these words; otherwise it measures the file with `values`.
 
     says: words from a sentence about the measured model. inputs: a description of each input's contents.
     code: the file for `--code`. given: the arguments of `--input`.

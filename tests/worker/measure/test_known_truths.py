@@ -63,7 +63,7 @@ never less.
 TRIES = 5
 BINDS = {"input_wait": "input", "python": "python", "compute": "compute", "dispatch": "launches"}
 USUAL = ("input_ahead", "input_by_hand", "python_sleep", "chain")
-"""One program of each kind; the others run in long mode."""
+"""One program of each kind. The other programs run in long mode."""
 
 
 def run_of(worker: Worker, name: str) -> RunState:

@@ -1,5 +1,3 @@
-"""The speed of the link between two devices, computed from copies of several sizes."""
-
 from contextlib import nullcontext
 from types import SimpleNamespace
 

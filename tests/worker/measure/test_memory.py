@@ -62,7 +62,7 @@ def test_a_variant_that_fits_in_memory_runs_although_another_does_not(monkeypatc
 
 
 def test_a_sweep_stops_before_memory_ends_and_says_so(monkeypatch):
-    """Attention needs memory for tokens² numbers: 64 MB, 1 GB, then 17 GB, but only 15 GB are free."""
+    """Attention needs memory for tokens² numbers: 64 MB, 1 GB, then 17 GB, but only 15 GB is free."""
     free, base = 15 * 10**9, 10**9
     most, lines, measured = [2 * base], [], []
 

@@ -1,7 +1,3 @@
-"""Splitting a call's time into parts: Python's own time, devices that the profiler cannot see, and calls that
-are not profiled.
-"""
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""Profiles of real arms: sums, phases, and files for other tools."""
-
 import gzip
 import json
 import re
