@@ -86,7 +86,7 @@ def mapped(dataset: Any) -> tuple[list[str], Counter[str]]:
         if name not in (
             "RepeatDataset",
             "OptionsDataset",
-        ):  # only our pipeline repeats, and sets the allowed rewrites
+        ):  # only our pipeline repeats its data and sets options
             steps.append(name)
         if "Map" in name:
             body += of_graph(dataset._map_func.function.graph)

@@ -71,9 +71,9 @@ def test_rivals_load_the_device_only_inside_the_shared_arm(make, born):
     (rival,) = born()
 
     def used(enough=None):
-        """Return the processor seconds that the rival uses in 0.4 s.
+        """Return the processor seconds that the competing process uses in 0.4 s.
 
-        enough: first wait until the rival has used this many seconds.
+        enough: first wait until the process has used this many seconds.
         """
         begun, before = time.monotonic(), sum(rival.cpu_times()[:2])
         while True:

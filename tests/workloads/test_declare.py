@@ -1,5 +1,3 @@
-"""The declaration derived from a user's function."""
-
 from typing import Annotated, Literal
 
 import pytest

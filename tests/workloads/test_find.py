@@ -1,5 +1,3 @@
-"""The workloads that tuilab ships and those of installed packages are found."""
-
 import subprocess
 import sys
 

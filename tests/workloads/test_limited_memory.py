@@ -1,5 +1,3 @@
-"""The report of the arm with limited GPU memory."""
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,5 +1,3 @@
-"""User functions with given inputs: shapes from signatures, annotations, docstrings and `--input`."""
-
 import uuid
 
 import pytest

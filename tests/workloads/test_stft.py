@@ -1,5 +1,3 @@
-"""The STFT agrees with a NumPy implementation."""
-
 import numpy as np
 import pytest
 
