@@ -59,8 +59,6 @@ modes = ["eager", "xla"]
 inputs = ["resident"]
 variants = ["whole"]
 """
-QUICK = ""
-"""Keys that change the budget from `standard` via `publish` to `quick`."""
 RUN_S = 120.0
 
 APP = """
@@ -194,7 +192,6 @@ def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
     with shared.serving(), app(shared.path) as terminal:
         terminal.see("ready, r measures")
         terminal.settle()
-        terminal.press(QUICK)
         shared.with_screen(terminal)  # not timed, because the first run also loads modules and kernels
         runs = {"with": shared.with_screen, "without": shared.without_screen, "again": shared.without_screen}
         for number in range(count):

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 from tests.benchmarks.budget import Row, below, spread
-from tests.benchmarks.disturbance import QUICK
 from tests.benchmarks.terminal import Terminal, lab
 
 SLIDES = 12
@@ -47,7 +46,6 @@ def measure() -> list[Row]:
         preset.write_text(PRESET)
         with lab("--preset", str(preset)) as terminal:
             terminal.see("ready, r measures")
-            terminal.press(QUICK)
             terminal.press("r")
             terminal.until(lambda: " done," in terminal.text.splitlines()[0], 60, "the first run")
             terminal.press("i")
