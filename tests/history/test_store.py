@@ -1,5 +1,6 @@
 """Measurements survive all failures of the store."""
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -19,6 +20,7 @@ from tuilab.history.imports import BROKEN_OFF, import_left
 from tuilab.history.recorder import Recorder
 from tuilab.history.recording import read, write
 from tuilab.history.store import BESIDE, FILE, Store, other_folders
+from tuilab.lab.history import History
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
 from tuilab.model.profile import Lane, Span
@@ -116,6 +118,37 @@ def test_a_profile_waits_for_a_store_that_is_locked(store, tmp_path):
     other.execute("ROLLBACK")
     other.close()
     assert recorder.flush() and store.state("r1").arms[GRAPH.id].profile is not None
+
+
+def test_a_continued_run_keeps_its_earlier_rounds(store):
+    recorder = Recorder(store)
+    for event in (started(), *rounds("r1", 4)):
+        recorder.record(event)
+    recorder = Recorder(store)
+    recorder.continue_run("r1")
+    for event in (started(worker=1), *rounds("r1", 3), e.Finished(run="r1", status="ok")):
+        recorder.record(event)
+    assert recorder.has_all("r1") and not recorder.problem
+    found = list(store.events("r1"))
+    assert [event.worker for event in found if isinstance(event, e.RunStarted)] == [0, 1]
+    assert sum(isinstance(event, e.Round) for event in found) == 7
+
+
+def test_a_rewritten_round_counts_in_the_measured_seconds(store):
+    events = regular_run("r1", 300)
+    lines = [e.encode(event).rstrip() for event in events]
+    lines[5] += b" "  # packing would remove the space, so this round is not packed
+    store.replace(events[0], lines)
+    assert store.state("r1").timed_s == pytest.approx(folded(*events).timed_s)
+
+
+def test_without_full_text_search_in_sqlite_the_history_still_searches(tmp_path, monkeypatch):
+    missing = schema._FOUND[0].replace("fts5(", "fts5_of_no_sqlite(")
+    monkeypatch.setattr(schema, "_FOUND", (missing, schema._FOUND[1]))
+    with contextlib.closing(Store.open(tmp_path / "plain")) as plain:
+        assert not plain.searched and not plain.messages
+        keep(plain)
+        assert [entry.run for entry in History(plain).entries("stft-sma")] == ["r1"]
 
 
 def test_kill_9_loses_no_recorded_round(tmp_path):
