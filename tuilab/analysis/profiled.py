@@ -145,4 +145,4 @@ def _top(profile: Profile) -> Iterator[str]:
     if rows and profile.measured_s > 0:
         first = rows[0]
         of_call = percent(first.seconds / profile.measured_s)
-        yield f"{first.op} on {first.device} computes for {shown(first.seconds)} of it ({of_call})."
+        yield f"{first.op} on {first.device} computes for {shown(first.seconds)} of each call ({of_call})."

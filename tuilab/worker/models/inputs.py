@@ -479,6 +479,6 @@ def _take_examples(array: Any, at: tuple[int, ...], shape: Sequence[int | None],
     Raises InputError if another dimension is too small.
     """
     if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):
-        raise InputError(f"--data: {name}", array.shape[1:], f"at least {at[1:]} of each example")
+        raise InputError(f"--data: {name}", array.shape[1:], f"at least {at[1:]} per example")
     rows = np.take(array, range(at[0]), axis=0, mode="wrap")
     return np.ascontiguousarray(rows[tuple(slice(n) for n in at)])
