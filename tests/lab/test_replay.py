@@ -145,7 +145,7 @@ async def test_rounds_are_not_shown_before_their_time():
             shown.append((event.elapsed_s, time.monotonic() - begun))
 
     came = [msgspec.structs.replace(r, elapsed_s=0.02 * (r.index + 1)) for r in regular(5)]
-    replay = Replay([started("r1", *MODES), *came])
+    replay = Replay([started("r1", *MODES), *came], saved=False)
     replay.paused = False
     playing = asyncio.ensure_future(replay.play(receive, screen.rewind))
     async with asyncio.timeout(30):
@@ -156,7 +156,7 @@ async def test_rounds_are_not_shown_before_their_time():
 
 
 def test_the_player_keeps_to_its_speeds_and_its_rounds():
-    replay = Replay([started("r1", *MODES), *regular(4), e.Finished(run="r1", status="ok")])
+    replay = Replay([started("r1", *MODES), *regular(4), e.Finished(run="r1", status="ok")], saved=False)
     assert (replay.paused, replay.speed, replay.round, replay.rounds, replay.over) == (
         False,
         1.0,
@@ -182,7 +182,9 @@ def test_the_player_keeps_to_its_speeds_and_its_rounds():
 def test_a_pause_between_rounds_is_shortened_and_divided_by_the_speed():
     def wait(elapsed_s: float, speed: float) -> float:
         [first] = regular(1)
-        replay = Replay([started("r1", *MODES), msgspec.structs.replace(first, elapsed_s=elapsed_s)])
+        replay = Replay(
+            [started("r1", *MODES), msgspec.structs.replace(first, elapsed_s=elapsed_s)], saved=False
+        )
         assert replay._wait() == 0.0, "only rounds are paced"
         replay._hand(lambda event: None)
         replay.speed = speed
@@ -251,7 +253,7 @@ async def test_the_player_needs_a_replay_and_warns_once_before_a_measurement_rep
     assert replay.over and not player.to_the_end()
     assert player.end() and player.replay is None and not player.end()
     assert (state.shown.status, state.shown.message) == ("cancelled", ""), "the run had ended"
-    player.begin(Replay(events))
+    player.begin(Replay(events, saved=False))
     state.rewind()
     state.shown.apply(events[0])
     assert player.end() and state.shown.message == "the replay was stopped"

@@ -94,7 +94,7 @@ async def test_rounds_are_replayed_at_the_chosen_speed():
     events = [event for batch in Script(request, CPU_MACHINE, rounds=6).batches() for event in batch]
 
     async def took(speed: float) -> float:
-        replay, loop = Replay(events), asyncio.get_running_loop()
+        replay, loop = Replay(events, saved=False), asyncio.get_running_loop()
         replay.speed = speed
         ended: asyncio.Future[None] = loop.create_future()
         shown: list[Event] = []

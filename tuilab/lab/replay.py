@@ -39,7 +39,7 @@ class Replay:
     position `rounds` shows the end of the run. Rounds are unpacked only when they are shown.
     """
 
-    def __init__(self, parts: Iterable[Event | Piece], saved: bool = False) -> None:
+    def __init__(self, parts: Iterable[Event | Piece], saved: bool) -> None:
         """parts: the parts of one run, in order. saved: True if the history contains the run."""
         self._parts, self._saved = list(parts), saved
         started = self.started
