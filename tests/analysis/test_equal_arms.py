@@ -1,6 +1,6 @@
 """A crossover is reported only if the new leader stays ahead; noise alone causes no report.
 
-The sweeps are simulated with fixed seeds, and their true crossover is known.
+The sweeps are simulated with fixed seeds and a known crossover, or none.
 """
 
 import math

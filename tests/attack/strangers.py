@@ -1,6 +1,4 @@
-"""Opens a folder of hostile model files in each possible way, and checks that the other folders stay
-unchanged.
-"""
+"""Opens a folder of hostile model files in each possible way, and checks that no other folder changes."""
 
 import contextlib
 import json
@@ -154,8 +152,8 @@ class Field:
         return self.command(*TUILAB, words[0], str(self.models / name), *words[1:])
 
     def open_in_lab(self, names: list[str]) -> dict[str, Outcome]:
-        """Open the models one after another in one lab; return an outcome for each. All outcomes have the
-        mean time per model and the peak memory of the lab.
+        """Open the models one after another in one lab; return each model's outcome. The times are the mean
+        over the models, and the memory is the lab's peak.
         """
         files = [str(self.models / name) for name in names]
         all_ = self.command(sys.executable, "-c", LAB, *files)

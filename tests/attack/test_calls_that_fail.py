@@ -2,7 +2,7 @@
 
 By default, a few calls of each command fail. `--long` takes an hour: each call fails, once or permanently;
 the command is killed at each call that changes a file; only half of the data is written; the user's files
-change during reading. TUILAB_TESTS_PART=2/8 runs the second eighth.
+change during reading. TUILAB_TESTS_PART=2/8 runs every eighth trial, starting with the second.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Opens every hostile model file in every way, and checks that the other folders stay unchanged.
+"""Opens every hostile model file in every way, and checks that no other folder changes.
 
 `pytest --long -s` prints a row for each file and way.
 """

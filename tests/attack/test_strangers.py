@@ -96,8 +96,8 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
 WRITE = names("writefile cache torecord etorecord sql fromgraph summary v1_write_saver v1_write_restore")
 READ = names("readfile csv immutable")
 HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant_bomb")
-"""Files that stop the worker or make it hang, which takes long to test. `test_opening_matrix.py` covers these
-files.
+"""Files that stop the worker or make it hang. Testing them takes a long time; `test_opening_matrix.py` covers
+these files.
 """
 
 

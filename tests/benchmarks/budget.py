@@ -1,5 +1,3 @@
-"""A benchmark's result: a figure and its budget."""
-
 import statistics
 from collections.abc import Sequence
 

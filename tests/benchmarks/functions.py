@@ -3,8 +3,8 @@ code.
 
   python -m tests.benchmarks --only functions
 
-Each round measures both, as in `fidelity`. The timing by hand calls each function as its author would, with
-the same arrays.
+Each round times a function with tuilab and by hand, as in `fidelity`. The timing by hand calls each function
+as its author would, with the same arrays.
 """
 
 import functools
@@ -134,7 +134,7 @@ def script(
     asked: Asked, names: Mapping[str, Any], arrays: list[Any]
 ) -> Callable[[Any, dict[str, Any]], Call]:
     """Return a function that makes one call by hand. If a user function returns a callable and its inputs,
-    the user function runs only once, and each call by hand calls the callable.
+    the user function runs only once, and the timed calls are calls of that callable.
     """
 
     def written(tf: Any, v: dict[str, Any]) -> Call:

@@ -3,8 +3,8 @@ models.
 
   python -m tests.benchmarks --only models
 
-Each round measures both, as in `fidelity`. The script loads the file with Keras, or the graph with
-TensorFlow, and calls it as a user would.
+Each round times tuilab and the script, as in `fidelity`. The script loads the file with Keras, or the
+graph with TensorFlow, and calls it as a user would.
 """
 
 import tempfile

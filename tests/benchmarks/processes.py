@@ -3,7 +3,8 @@ several minutes.
 
 python -m tests.benchmarks.processes FILE [ROUNDS] [--hogs N] [--forks]    # about 30 s a round; adds to FILE
 python -m tests.benchmarks.processes FILE --report
-/ A *zygote* has imported TensorFlow, started no thread or device, and forks. Each round measures, in random
+
+A *zygote* has imported TensorFlow, started no thread or device, and forks. Each round measures, in random
 order, five fresh processes and one fork of each of five zygotes. Every run of this program creates new
 zygotes, so that a FILE filled by several runs separates minutes, zygotes and processes. Each process measures
 five arms like the short processes of a budget: eager, graph and XLA of a small STFT, a matmul, an input

@@ -1,4 +1,4 @@
-"""Measures the startup with ten thousand runs in the history, in alternation with an empty history.
+"""Measures the startup with ten thousand runs in the history, alternating with an empty history.
 
 python -m tests.benchmarks.startup [--pairs N]
 """

@@ -1,4 +1,6 @@
-"""With a stub driver, the real TensorFlow wheel behaves and prints as the causes expect."""
+"""With a stub driver, the real TensorFlow wheel behaves as the doctor's causes expect, and prints the
+expected messages.
+"""
 
 import importlib.util
 import os

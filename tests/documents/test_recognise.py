@@ -1,4 +1,4 @@
-"""Different ways to write a call become the same workload. Calls without a workload are named."""
+"""Different ways to write a computation become the same workload. Calls that match no workload are reported."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Measures on a worker with emulated GPUs, with a short budget."""
+"""Measures arms on a worker with emulated GPUs, with a short budget."""
 
 import uuid
 from collections.abc import Callable

@@ -18,7 +18,7 @@ Environment = Callable[..., dict[str, str]]
 
 @pytest.fixture
 def tuilab(emulated_gpu: Environment, tmp_path: Path) -> Callable[..., Any]:
-    """Return a function that runs a command with emulated GPUs and returns the command's JSON."""
+    """Return a function that runs a command with emulated GPUs and returns the command's JSON output."""
 
     def run(*words: str, gpus: int = 1, code: int | None = 0, **settings: Any) -> Any:
         made = {**os.environ, **emulated_gpu(gpus, **settings), "TUILAB_DATA": knowing(tmp_path)}

@@ -1,4 +1,4 @@
-"""Claims about two environments with a known difference. Each trial takes long, because it needs three
+"""Claims about two environments with a known difference. Each trial takes a long time, because it needs three
 processes per environment.
 """
 

@@ -1,4 +1,4 @@
-"""The option `--on slurm` with the real dask-jobqueue. A fake sbatch and scancel run the job on this
+"""The option `--on slurm` with the real dask-jobqueue. Fake sbatch and scancel commands run the job on this
 machine.
 """
 

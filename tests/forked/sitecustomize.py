@@ -1,4 +1,4 @@
-"""Makes test workers fork instead of start. Python loads this file at startup from a folder on PYTHONPATH.
+"""Forks test workers instead of starting them. Python loads this file at startup from a folder on PYTHONPATH.
 
 Importing TensorFlow takes 2.9 seconds of processor time. `server.py` imports TensorFlow once per test session
 and forks a worker for each process that should become one. This process passes on its descriptors, waits, and

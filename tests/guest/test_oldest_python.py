@@ -39,8 +39,8 @@ NEWER = re.compile(
 
 
 def evaluated_unions(tree: ast.AST) -> Iterator[int]:
-    """Yield the lines that evaluate `X | Y` of Python types. Annotations are not evaluated, so they do
-    not count.
+    """Yield the lines that evaluate a union of types, `X | Y`. Annotations are not evaluated, so they do not
+    count.
     """
     notes = {
         id(part)

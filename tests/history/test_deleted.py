@@ -1,5 +1,3 @@
-"""Events of deleted runs arrive again, from an import or from a worker that continued the run."""
-
 import pytest
 
 from tests.calling import here

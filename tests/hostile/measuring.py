@@ -1,4 +1,4 @@
-"""Answers of the hostile worker."""
+"""Handlers of the hostile worker, which answer requests with hostile text."""
 
 from collections.abc import Sequence
 

@@ -106,8 +106,8 @@ def test_the_first_call_is_compared_with_later_ones():
 
 
 def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
-    """Covers a first call in a loop of twenty calls, and in a training run. Without the number of calls,
-    there is no factor.
+    """Covers a first call in a loop of twenty calls, a first call in a training run, and a loop whose number
+    of calls is unknown, for which there is no factor.
     """
     loop = "t = time.perf_counter()\nfor _ in range(20):\n    y = tf.matmul(x, x)\ny.numpy()\n"
     loop += "print(time.perf_counter() - t)\n"

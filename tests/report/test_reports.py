@@ -1,4 +1,6 @@
-"""Every format of a report has the same content, and no content can harm the reader."""
+"""Every format of a report has the same content, and hostile text in it acts neither as markup nor as a
+formula.
+"""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Replaces `pynvml`, with one GPU. Each test sets its answers."""
+"""A fake `pynvml` with one GPU. Each test sets the answers."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

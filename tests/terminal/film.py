@@ -44,7 +44,7 @@ class Step:
     see: tuple[str, ...] = ()
     seconds: float = 2.0
     rounds: int = 0
-    """The signal that the film sends: SOME, ALL, or 0 for none."""
+    """The signal that releases rounds: SOME, ALL, or 0 for none."""
 
 
 FILMS: dict[str, tuple[Step, ...]] = {

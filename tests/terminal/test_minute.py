@@ -55,7 +55,7 @@ def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[]
 
 
 def closed(terminal: Terminal, words: str) -> None:
-    """Press only Escape, and wait until the closed page has disappeared."""
+    """Close a page with Escape, and wait until its words have disappeared."""
     terminal.press(ESCAPE)
     terminal.until(lambda: not terminal.shows(words), 30, f"{words} gone")
 

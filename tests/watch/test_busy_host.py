@@ -53,8 +53,8 @@ def test_small_batches_are_named_on_a_busy_host(share: float, told: bool) -> Non
 
 @pytest.mark.parametrize(("share", "told"), [(0.8, True), (0.62, False)])
 def test_small_ops_are_named_on_a_busy_host(share: float, told: bool) -> None:
-    """In the first case, scheduling takes 80% of the step. The check used to subtract the 34% of starved
-    time. The remaining 46% were less than the required half.
+    """In the first case, scheduling takes 80% of the step. An earlier version subtracted the 34% of starved
+    time, and the remaining 46% were less than the required half.
     """
     parts = {"scheduling": share, "compute on CPU": 1 - share}
     assert ("xla-off" in codes(process(0.34, parts, ops=300))) is told

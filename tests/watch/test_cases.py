@@ -21,7 +21,7 @@ pytestmark = [
 ]
 Environment = Callable[..., dict[str, str]]
 NAMED = 2
-"""The expected finding must be among this many first findings."""
+"""Number of leading findings that must include the expected finding."""
 
 
 @dataclass(frozen=True)

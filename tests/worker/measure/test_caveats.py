@@ -117,8 +117,8 @@ def test_gpu_throttling_is_reported_with_its_share_of_the_time(monkeypatch: pyte
 
 
 def test_measuring_the_roofs_does_not_count_as_throttling(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An H100 was idle during the run, but reached its power limit during the products that measure the
-    roofs.
+    """An H100 was idle during the run, but reached its power limit during the matrix products that measure
+    the roofs.
     """
     order: list[str] = []
     silent = ("_start_event", "_present", "grid", "of_gpus", "of_run", "kept_memory", "of_clock", "reached")

@@ -1,5 +1,3 @@
-"""Rounds are buffered, other events are sent at once and in order, and the worker waits for the screen."""
-
 import threading
 import time
 
