@@ -1,9 +1,11 @@
-"""All causes that the doctor knows, in the order in which they are tried. Each is a function of the findings.
+"""All causes that the doctor knows, in the order in which it tries them.
 
-`@without_gpu` causes explain why TensorFlow lists no GPU; `@with_gpu` causes explain why a listed GPU does
-not work. Only the first match of each layer is reported, because it usually explains the later matches.
-Layers are in the order in which to fix them. A cause's docstring states the cause. To add one, write its
-function in the right position (see docs/doctor.md).
+A cause is a function of the findings; its docstring states the cause. `@without_gpu` causes explain why
+TensorFlow lists no GPU; `@with_gpu` causes explain why a listed GPU does not work.
+
+Every cause belongs to a layer, such as `python` or `driver`. The doctor reports only the first match in each
+layer, because that match usually explains the later ones. To add a cause, write its function in the right
+position (see docs/doctor.md).
 """
 
 import os
@@ -23,13 +25,17 @@ from tuilab.model.quantity import plural, size
 Judge = Callable[[Findings], Cause | None]
 
 NO_GPU: list[tuple[str, Judge]] = []
-"""Pairs of a layer and a function that recognizes a cause, for machines on which TensorFlow lists no GPU."""
+"""Causes to try if TensorFlow lists no GPU: pairs of a layer, such as `driver`, and a function that
+recognizes the cause.
+"""
 
 GPU_LISTED: list[tuple[str, Judge]] = []
-"""Pairs of a layer and a function that recognizes a cause, for machines on which TensorFlow lists a GPU."""
+"""Causes to try if TensorFlow lists a GPU: pairs of a layer, such as `device`, and a function that recognizes
+the cause.
+"""
 
 LAST = ("silent", "unknown", "well")
-"""Layers that are reported only if nothing else was found."""
+"""Layers (groups of causes) that are reported only if no other cause was found."""
 
 
 def without_gpu(layer: str) -> Callable[[Judge], Judge]:
@@ -46,7 +52,7 @@ def _register(table: list[tuple[str, Judge]], layer: str, judge: Judge) -> Judge
 
 
 def diagnose(findings: Findings) -> tuple[Cause, ...]:
-    """Return the main cause, followed by the causes in other layers. Never empty."""
+    """Return the first cause found in each layer (group of causes), the main cause first. Never empty."""
     found: dict[str, Cause] = {}
     for layer, judge in GPU_LISTED if findings.gpus else NO_GPU:
         if layer in found or (layer in LAST and found):
@@ -94,7 +100,7 @@ def does_not_import(f: Findings) -> Cause | None:
 
 @without_gpu("python")
 def no_cuda_build(f: Findings) -> Cause | None:
-    """The installed build has no CUDA: tensorflow-cpu, or a system without a CUDA build."""
+    """The installed TensorFlow lacks CUDA: it is tensorflow-cpu, or this system has no CUDA build."""
     code = "no-cuda-build"
     if f.tensorflow.built is not None:
         # Use TensorFlow's own report if there is one, else the name of the only distribution.
@@ -139,7 +145,7 @@ def job_without_gpu(f: Findings) -> Cause | None:
 
 @without_gpu("hidden")
 def hidden_by_environment(f: Findings) -> Cause | None:
-    """CUDA_VISIBLE_DEVICES hides all GPUs of the driver."""
+    """CUDA_VISIBLE_DEVICES hides every GPU that the driver finds."""
     visible = f.environment.visible
     if visible is None or f.libcuda_missing or f.libcuda.init == cuda_errors.STUB_LIBRARY:
         return None
@@ -304,7 +310,7 @@ def too_old(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def fabric_not_ready(f: Findings) -> Cause | None:
-    """The GPUs wait until all NVLinks are up; with NVSwitches, the fabric manager sets them up."""
+    """The GPUs are not ready: not all NVLinks between them are up, or the fabric manager is not running."""
     if f.init != cuda_errors.SYSTEM_NOT_READY:
         return None
     if f.kernel.fabric_manager:
@@ -441,7 +447,7 @@ def wedged(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def container_on_wsl(f: Findings) -> Cause | None:
-    """A container in WSL has no GPU or no driver library; NVIDIA's Container Toolkit provides both."""
+    """A container in WSL was started without NVIDIA's Container Toolkit, so it lacks the driver's library."""
     if not (f.container.kind and f.hardware.wsl) or f.driver_works or not f.libcuda_missing:
         return None
     lacks = f"has no {LIBCUDA}" if f.hardware.wsl_gpu else f"has neither /dev/dxg nor {LIBCUDA}"
@@ -454,7 +460,7 @@ def container_on_wsl(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def container_without_gpu(f: Findings) -> Cause | None:
-    """A container has no GPU device files, even if the host has some."""
+    """This container was started without a GPU, so it has no GPU device files."""
     if not f.container.kind or f.kernel.nodes or f.hardware.wsl_gpu or f.driver_works:
         return None
     if not f.libcuda_missing and f.init not in (None, cuda_errors.NO_DEVICE, cuda_errors.OPERATING_SYSTEM):
@@ -532,7 +538,7 @@ def other_failure(f: Findings) -> Cause | None:
 
 @without_gpu("hidden")
 def hidden_as_well(f: Findings) -> Cause | None:
-    """CUDA_VISIBLE_DEVICES is a second cause: it would hide the GPU once the first cause is fixed."""
+    """CUDA_VISIBLE_DEVICES would hide the GPU even after the first cause is fixed."""
     if not f.environment.hides_all:
         return None
     return Cause("hidden", f"{VISIBLE}={f.environment.visible!r} would hide every GPU", f"unset {VISIBLE}")
@@ -741,7 +747,7 @@ def driver_too_old_for_build(f: Findings) -> Cause | None:
 
 @with_gpu("device")
 def out_of_memory(f: Findings) -> Cause | None:
-    """Even a small op gets no memory, because another process holds the GPU's memory."""
+    """Even a small op cannot allocate memory, because another process uses the GPU's memory."""
     if "memory" not in f.tensorflow.log or f.tensorflow.failed is None:
         return None
     device = _device(f)
@@ -874,7 +880,7 @@ def work_fails(f: Findings) -> Cause | None:
 
 @with_gpu("search path")
 def skipped_by_others(f: Findings) -> Cause | None:
-    """Only tuilab sees the GPU: it opens by path the libraries that TensorFlow does not find."""
+    """Only tuilab sees the GPU, because it opens by path the libraries that TensorFlow does not find."""
     found = not_where_tensorflow_looks(f)
     if found is None:
         return None

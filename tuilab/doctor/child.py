@@ -1,7 +1,8 @@
 """Makes driver and library calls that may hang or crash, outside the doctor's own process.
 
-`python -m tuilab.doctor.child libcuda | libraries | nodes | nvml`. Prints each new fact at once as a JSON
-line, so that a hang does not lose the facts found before it. The key `at` names the next step.
+`python -m tuilab.doctor.child libcuda | libraries | nodes | nvml` prints each new fact at once as a JSON
+line, so that a hang does not lose the facts found before it. A line with the key `at` announces the next
+call.
 """
 
 import ctypes
@@ -33,7 +34,7 @@ def mapped(name: str) -> str:
 
 
 class Driver:
-    """Calls libcuda through ctypes. A call that the library lacks returns None."""
+    """Calls libcuda through ctypes. Returns None for a function that the library lacks."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library

@@ -103,7 +103,7 @@ def kill_all() -> None:
 
 
 def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
-    """Return `environ` with `more` and with the variables that a child needs to find this package."""
+    """Return `environ`, extended by `more` and by the variables with which a child finds this package."""
     out = dict(environ) | more
     home = HOME.parent
     if home not in {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}:

@@ -39,7 +39,7 @@ class Devices:
 
 
 def look(place: Place, until: float) -> Devices:
-    """Query NVML; without nvidia-ml-py or the library, run nvidia-smi."""
+    """Query NVML, or run nvidia-smi if nvidia-ml-py or the NVML library is missing."""
     ran = children.run_own_module(place.environ, until, "nvml")
     facts = children.merge_lines(ran.out)
     if ran.code is None:
@@ -197,7 +197,7 @@ def _against(what: str, value: float | None, limit: float | None, unit: float, n
 
 
 def link(found: Link) -> str:
-    """Return the GPU's link, such as `PCIe 4.0 ×16`, with the maximum if that is higher."""
+    """Format the GPU's PCIe link, as in `PCIe 4.0 ×8 (at most 4.0 ×16)`; "" if it is unknown."""
     if found.generation is None or found.width is None:
         return ""
     now = f"PCIe {found.generation}.0 ×{found.width}"

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 PT_LOAD, PT_DYNAMIC = 1, 2
 LIMIT = 1 << 20
-"""Maximum number of bytes to read from a table of a file that may be damaged."""
+"""Maximum number of bytes to read from one table of an ELF file, which may be damaged."""
 
 DT_NULL, DT_STRTAB, DT_RPATH, DT_RUNPATH = 0, 5, 15, 29
 

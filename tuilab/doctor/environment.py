@@ -19,7 +19,7 @@ CONTAINER_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
 @dataclass(frozen=True)
 class Environment:
-    """The relevant variables, with clean values of at most 500 characters."""
+    """The environment variables that affect the GPU. Values are sanitized and cut to 500 characters."""
 
     variables: dict[str, str] = field(default_factory=dict)
 

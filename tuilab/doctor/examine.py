@@ -88,9 +88,8 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("toolchain", "XLA toolchain", lambda found: found),
     ("devices", "devices", devices.probe),
 )
-"""The findings to show: field of `Findings`, name of the probe, and function that describes the finding.
-
-The report lists the probes of TensorFlow and of the sandbox after these.
+"""Probes in the order of the report: field of `Findings`, name of the probe, and function that describes the
+finding. The probes of TensorFlow and of the sandbox follow.
 """
 
 
@@ -123,16 +122,16 @@ def examine(
 
 
 LONGER = "longer"
-"""Key of a task's request for more time, in place of a finding's name. The value is the extra seconds."""
+"""Key with which a task asks for more time; the value is the number of extra seconds."""
 
 
 class Unanswered(str):
-    """Why a probe has no finding."""
+    """The reason why a probe has no finding."""
 
 
 def gather(place: Place, deadline: float, until: float, wait: Wait = lambda seconds: None) -> dict[str, Any]:
-    """Run every task in its own thread. Return each finding, or an `Unanswered` for a task that missed the
-    deadline.
+    """Run each task in its own thread. Return the findings by name, with an `Unanswered` for each finding
+    that missed the deadline.
 
     The threads are daemons, so a thread that hangs in the kernel does not delay the exit.
     """

@@ -42,9 +42,8 @@ class Findings:
 
     @property
     def init(self) -> int | None:
-        """The result of cuInit, from the doctor's own call, or else from TensorFlow's message.
-
-        TensorFlow reports 303 if the library cannot be opened.
+        """The result of cuInit, from the doctor's own call or else from TensorFlow's message. TensorFlow
+        reports 303 if it cannot open libcuda.
         """
         if self.libcuda.init is not None:
             return self.libcuda.init

@@ -5,7 +5,7 @@ import shlex
 from tuilab.doctor.findings import Findings
 
 SERIES = "2.21"
-"""The TensorFlow series of this release, for commands that install TensorFlow."""
+"""The TensorFlow series to install if no version is installed."""
 
 
 def pip(f: Findings, action: str) -> str:
@@ -108,8 +108,8 @@ def user_space(f: Findings) -> str:
 
 
 def load_module(f: Findings) -> str:
-    """Return the commands that build the driver's kernel module if it is missing, enroll its key, and load
-    the module.
+    """Return the command for the next step: build the driver's kernel module, enroll its signing key, or load
+    it.
     """
     kernel = f.kernel
     if kernel.module and kernel.secure_boot:
@@ -129,7 +129,9 @@ MODULE_BY_DISTRIBUTION = {
     "rhel": "sudo dnf install -y kernel-devel-$(uname -r) && sudo dkms autoinstall",
     "arch": "sudo pacman -S --needed linux-headers && sudo dkms autoinstall",
 }
-"""Commands that build the module for the running kernel, by ID or ID_LIKE (`debian` covers Ubuntu)."""
+"""Commands that build the NVIDIA kernel module for the running kernel, by ID or ID_LIKE of /etc/os-release
+(`debian` covers Ubuntu).
+"""
 
 
 def keep_out(f: Findings, driver: str) -> str:
@@ -153,8 +155,7 @@ TOOLKIT = (
     "sudo apt-get install -y nvidia-container-toolkit && sudo nvidia-ctk runtime configure --runtime=docker"
     " && sudo systemctl restart docker  # in the WSL distribution; then: docker run --gpus all IMAGE"
 )
-"""Commands that install the toolkit, which provides the driver's libraries to containers.
-
+"""Commands that install NVIDIA's Container Toolkit, which provides the driver's libraries to containers.
 Docker Desktop includes the toolkit; `apt-get` needs NVIDIA's repository.
 """
 
@@ -166,7 +167,7 @@ Blackwell.
 
 def nvidia_image(f: Findings) -> str:
     """Return the command that starts NVIDIA's own build of TensorFlow, for a processor or GPU that the wheel
-    lacks.
+    does not support.
     """
     if f.hardware.jetson:
         return f"docker run --runtime nvidia -it --rm {NVIDIA_IMAGE}-igpu"

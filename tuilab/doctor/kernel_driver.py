@@ -66,16 +66,16 @@ class KernelDriver:
 
 
 def parse_version(text: str) -> str:
-    """Return the version in a driver's line, `NVRM version: … Kernel Module 570.86.15 …`, or else the whole
-    line.
+    """Return the version in a driver's line (`NVRM version: … Kernel Module 570.86.15 …`), or the whole line
+    if it contains no version.
     """
     match = _VERSION.search(text)
     return match[1] if match else sanitize_line(text.strip(), 100)
 
 
 def look(place: Place, until: float) -> KernelDriver:
-    """Read /proc, /dev and /lib/modules, and open each device file in a child process: some fail only when
-    opened.
+    """Read /proc, /dev and /lib/modules, and open each device file in a child process, because some files
+    fail only when opened.
     """
     folder = place.file("/dev")
     try:
@@ -111,8 +111,8 @@ def look(place: Place, until: float) -> KernelDriver:
 
 
 def _open(place: Place, paths: list[Path], until: float) -> tuple[dict[Path, str], str]:
-    """Return the error's name of each file that cannot be opened, and the path of a file that did not open in
-    time.
+    """Try to open each file. Return the name of the error (`EACCES`) for each failure, and the path of a file
+    whose opening hung ("" if none did).
     """
     if not paths:
         return {}, ""
@@ -130,7 +130,7 @@ def _folders(place: Place, path: str) -> list[str]:
 
 
 def _module(place: Place, kernel: str) -> str:
-    """Return the path of nvidia.ko for that kernel, as listed for modprobe."""
+    """Return the path of nvidia.ko that `modules.dep` lists for that kernel; "" if there is none."""
     match = re.search(
         r"^(\S+/nvidia\.ko[.\w]*):", place.read(f"/lib/modules/{kernel}/modules.dep", 8_000_000), re.MULTILINE
     )
@@ -138,9 +138,7 @@ def _module(place: Place, kernel: str) -> str:
 
 
 def _group(path: Path) -> str:
-    """Return the file's group if its members may read and write the file. The advice for this case is to join
-    the group.
-    """
+    """Return the group whose members may read and write the file; "" if joining a group does not help."""
     try:
         found = path.stat()
         return grp.getgrgid(found.st_gid).gr_name if found.st_mode & stat.S_IRWXG >= 0o060 else ""

@@ -26,10 +26,11 @@ class CudaDevice:
 
 @dataclass(frozen=True)
 class Libcuda:
-    """The library's answers. path: empty if the library could not be opened; `error` has the reason.
+    """The results of the calls into libcuda.
 
-    init: cuInit's result, None if the call was not reached or is missing. cuda: the newest CUDA version that
-    this driver supports, `12080` for 12.8. hung: the call that did not return. crashed: how the child ended.
+    path: empty if the library could not be opened; `error` has the reason. init: cuInit's result, None if the
+    call was not reached or is missing. cuda: the newest CUDA version that this driver supports, `12080` for
+    12.8. hung: the call that did not return. crashed: how the child ended.
     """
 
     path: str = ""
@@ -63,7 +64,7 @@ def look(place: Place, until: float) -> Libcuda:
 
 
 def look_unhidden(place: Place, until: float) -> Libcuda | None:
-    """Open libcuda and count the devices without CUDA_VISIBLE_DEVICES. None if that variable is not set."""
+    """Query libcuda as if CUDA_VISIBLE_DEVICES were not set. Return None if it is not set anyway."""
     if VISIBLE not in place.environ:
         return None
     return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)

@@ -1,4 +1,4 @@
-"""Opens the CUDA libraries that TensorFlow loads at run time, in a child process and as TensorFlow does."""
+"""Opens the CUDA libraries that TensorFlow loads, in a child process and in TensorFlow's search order."""
 
 import json
 import os
@@ -54,7 +54,7 @@ All versions since 2.16 open the same libraries, except for cuDNN.
 
 
 def wanted_by(packages: Packages) -> tuple[Wanted, ...]:
-    """Return the libraries that the installed TensorFlow opens; 2.16 and 2.17 need cuDNN 8."""
+    """Return the libraries that the installed TensorFlow opens, with cuDNN 8 for 2.16 and 2.17."""
     asked = re.search(r"[=~]=\s*(\d+)|>=\s*(\d+)", packages.wanted.get("nvidia-cudnn-cu12", ""))
     major = asked[1] or asked[2] if asked else "9"
     return tuple(replace(w, soname=CUDNN + major) if w.folder == "cudnn" else w for w in WANTED)
@@ -140,7 +140,8 @@ def _elsewhere(wanted: Wanted, home: Path | None) -> str:
 def toolchain(place: Place, packages: Packages) -> Probe:
     """Look for libdevice and ptxas where XLA searches for them.
 
-    This is only a prediction. The child process tests XLA by compiling an op for the GPU.
+    The result only predicts whether XLA works. The doctor's TensorFlow process tests XLA itself by compiling
+    an op for the GPU.
     """
     roots = [place.environ.get(name, "") for name in ("TF_CUDA_TOOLKIT_PATH", "CUDA_HOME")]
     roots.append(str(place.file("/usr/local/cuda")))

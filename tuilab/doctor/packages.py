@@ -18,7 +18,7 @@ FULL = ("tensorflow", "tf-nightly", "tensorflow-gpu", "tensorflow-macos")
 
 @dataclass(frozen=True)
 class Packages:
-    """Versions by distribution name.
+    """Versions of the installed packages, by distribution name.
 
     wheels: every installed nvidia-*-cu*. wanted: requirements of TensorFlow's `and-cuda` extra by name, as in
     `name<10,>=9.3`. tensorflow_home: folder of the package `tensorflow`. pip: True if this Python has pip.
@@ -37,7 +37,7 @@ class Packages:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Wheels that `and-cuda` requires and that are not installed."""
+        """Wheels that `and-cuda` requires but that are not installed."""
         return tuple(name for name in self.wanted if name not in self.wheels)
 
     @property

@@ -12,9 +12,7 @@ from tuilab.model.errors import UNDECODED
 from tuilab.model.sanitize import sanitize_line
 
 VMODULE = "cuda_diagnostics=1,dso_loader=1"
-"""Value of TF_CPP_VMODULE for TensorFlow's hidden messages about driver versions and each library that it
-opens.
-"""
+"""Value of TF_CPP_VMODULE that makes TensorFlow log driver versions and each library that it opens."""
 
 WORK = ("Mul", "MatMul", "Conv2D", "XLA")
 """The child's tests on the GPU. Each needs a different library or compiler."""
@@ -22,7 +20,8 @@ WORK = ("Mul", "MatMul", "Conv2D", "XLA")
 
 @dataclass(frozen=True)
 class TensorFlow:
-    """The child's report. A field is None if the child did not reach that stage.
+    """The report of the child process that runs TensorFlow. A field is None if the child ended before it
+    reported the field.
 
     hung: the stage during which the child was killed on timeout. crashed: how and during which stage the
     child ended.

@@ -42,7 +42,9 @@ _ADVICE = re.compile(r"(; LD_LIBRARY_PATH: | Please make sure the missing ).*")
 
 
 class TensorFlowLog:
-    """The relevant messages and errors of one process, by kind. lines: only the messages, without prefix."""
+    """TensorFlow's messages and errors that point to a cause, by kind. lines: the messages without their
+    prefixes.
+    """
 
     def __init__(self, text: str = "", errors: Sequence[str] = ()) -> None:
         self._found: dict[str, list[re.Match[str]]] = {}
@@ -69,9 +71,7 @@ class TensorFlowLog:
         return self._found[kind][0].groups() if kind in self._found else ()
 
     def text(self, kind: str) -> str:
-        """Return the first message of that kind, without the text before its characteristic words; "" if
-        there is none.
-        """
+        """Return the first message of that kind, from its characteristic words on; "" if there is none."""
         return self._found[kind][0][0] if kind in self._found else ""
 
     def unloaded(self) -> dict[str, str]:
