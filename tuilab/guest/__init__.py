@@ -13,7 +13,7 @@ tuilab needs besides NumPy and TensorFlow, separated as in PATH. Each is the pac
 """
 
 FOLDER = "TUILAB_ENVIRONMENT"
-"""Environment variable of a guest: the folder of its Python's environment; "" for tuilab's own."""
+"""Environment variable of a worker: the folder of its Python environment; "" for tuilab's own environment."""
 
 VARIABLES = "TUILAB_VARIABLES"
 """Environment variable of a worker: comma-separated names of the variables that the user set for it."""
@@ -35,10 +35,11 @@ def door(module: str, *arguments: str, python: str) -> list[str]:
 
 
 def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables for a guest that uses the Python in `folder`. PATH starts with the
-    programs of this folder, such as ptxas. The guest writes nothing to the folder, not even bytecode.
+    """Return the environment variables for a worker that runs in the Python environment `folder`, without
+    tuilab installed there. PATH starts with the programs of this environment, such as ptxas. The worker
+    writes nothing to the folder, not even bytecode.
 
-    variables: environment variables that the user sets for the guest.
+    variables: environment variables that the user sets for the worker.
     """
     return {
         "PATH": os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", os.defpath)]),

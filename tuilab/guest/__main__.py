@@ -39,7 +39,7 @@ class Loader(importlib.machinery.SourceFileLoader):
         return compile(data, path, "exec", __future__.annotations.compiler_flag, True, _optimize)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module. Meanwhile, the lent modules replace the environment's modules of the same names."""
+        """Run the module while the modules in `LENT` replace the environment's modules of the same names."""
         before = {name: sys.modules.get(name) for name in LENT}
         sys.modules.update(LENT)
         vars(module).update(GIVEN)
@@ -54,7 +54,7 @@ class Loader(importlib.machinery.SourceFileLoader):
 
 
 class Program(Loader):
-    """Loads the module of the main program without lent modules."""
+    """Loads the main program's module without replacing the environment's modules by those in `LENT`."""
 
     def exec_module(self, module: ModuleType) -> None:
         importlib.machinery.SourceFileLoader.exec_module(self, module)
@@ -99,7 +99,9 @@ def taken_out(package: str) -> "dict[str, ModuleType]":
 
 
 def lend_msgspec(place: str) -> None:
-    """Put a msgspec into `LENT`: tuilab's own if its compiled part fits this Python, else the substitute."""
+    """Put msgspec into `LENT`: tuilab's own copy if its compiled part fits this Python, else the substitute
+    `structs`.
+    """
     own = taken_out("msgspec")
     try:
         load("msgspec", os.path.join(place, "__init__.py"))
@@ -136,7 +138,7 @@ def find_psutil(place: str) -> None:
 
 
 def backports() -> None:
-    """Provide tuilab's modules with features that Python 3.9 lacks. Other code sees only `sys.orig_argv`."""
+    """Provide features that Python 3.9 lacks. Only tuilab's modules see them, except for `sys.orig_argv`."""
 
     def strict_zip(*several: Any, strict: bool = False) -> Any:
         lists = [list(one) for one in several] if strict else several
