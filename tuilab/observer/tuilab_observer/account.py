@@ -29,7 +29,7 @@ MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 RECENT_S = 1.0
-"""Maximum age, in seconds, of the sample that shows where unsampled time was spent."""
+"""Maximum age, in seconds, of an earlier sample that may show where time between the samples was spent."""
 SOON_S = 0.002
 """In seconds. A sample with a shorter delay shows that no other Python thread is running, because a running
 thread would hold the interpreter lock for 5 ms.
@@ -224,9 +224,10 @@ class Account:
         self._add(other, parts[not inside])
 
     def enter(self) -> bool:
-        """Record that the main thread enters a call that releases the interpreter lock.
+        """Record that the main thread enters a call that releases the interpreter lock. Return True if it was
+        recorded.
 
-        Called from the program's threads. Returns False in other threads, and inside another such call.
+        Records nothing in any other thread, or inside a call that is already recorded.
         """
         if self._entered is not None or Own.thread() != self.main:
             return False
@@ -234,7 +235,7 @@ class Account:
         return True
 
     def leave(self, made: str = "") -> None:
-        """Record the end of the call.
+        """Record the end of the call that `enter` recorded.
 
         made: `tracing` or `compiling` if the call made a graph or a program. The call's whole time is then of
         this kind, unless the call is part of building or saving a model.
@@ -250,9 +251,9 @@ class Account:
             self._entered = None
 
     def take(self) -> list[tuple[Row, float]]:
-        """Return the rows with their seconds, and reset them.
+        """Return the rows with their seconds, and start again from empty rows.
 
-        Seconds are negative if they withdraw time that belongs to a call that traced.
+        A row's seconds may be negative: `_assign_made` withdraws time that an earlier `take` has returned.
         """
         rows, self.rows = self.rows, {}
         return list(rows.items())

@@ -34,7 +34,9 @@ class Graphs:
         self._gpus = False
 
     def send(self) -> None:
-        """Send each called function's graph once, and the devices that have kernels for its ops."""
+        """Send the graph of each called function once, with the devices that have kernels for the graph's
+        ops.
+        """
         functions = self.functions
         devices = self.process.tf.config.get_visible_devices()
         self._gpus = any(":GPU:" in device.name for device in devices)

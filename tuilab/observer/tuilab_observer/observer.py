@@ -160,8 +160,8 @@ class Observer:
         )
 
     def _delayed(self) -> float:
-        """Return the seconds that the stepping thread has waited for a processor since this method was first
-        called; 0 if unknown.
+        """Return the seconds for which the thread that runs the steps has waited for a processor, since the
+        first call of this method; 0 if unknown.
         """
         try:
             with Own.open("/proc/self/task/%d/schedstat" % self.process.task) as file:

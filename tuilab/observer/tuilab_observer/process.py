@@ -1,6 +1,4 @@
-"""State shared by all parts of the observer: settings, connection, and the thread that runs the steps (the
-stepping thread).
-"""
+"""State shared by all parts of the observer: settings, connection, and the thread that runs the steps."""
 
 from __future__ import annotations
 
@@ -60,8 +58,8 @@ depth = Depth()
 class Process:
     """A process that has imported TensorFlow as the module `tf`.
 
-    thread_of_steps, task: ids of the stepping thread in Python and in the kernel. mark: records the start of
-    a step in an open profiler window.
+    thread_of_steps, task: ids of the thread that runs the steps, in Python and in the kernel. mark: records
+    the start of a step in an open profiler window.
     """
 
     def __init__(self, module: Any, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Samples the Python stack of the stepping thread."""
+"""Samples the Python stack of the thread that runs the steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Meanwhile:
     """Samples the account from another thread while the observing thread is busy.
 
     On a busy host, closing a window takes a second. Without samples, that second would count for the line
-    that runs next. used: processor seconds of the other thread.
+    that runs next. used: processor seconds that the sampling took.
     """
 
     _enough: Flag
@@ -82,7 +82,7 @@ class Sampler:
         return self._eager * self.account.pause
 
     def sample(self, late: bool = False) -> None:
-        """Record the current lines of the main thread and the stepping thread."""
+        """Record the current lines of the main thread and of the thread that runs the steps."""
         frames = Own.frames()
         # Drop our own frame, because it would refer to itself through `frames`. The garbage collector would
         # have to free it with all its references, and Python 3.11 would crash.
@@ -103,8 +103,8 @@ class Sampler:
             self._look_for_ops(frame)
 
     def _look_for_ops(self, frame: FrameType | None) -> None:
-        """Record whether the stepping thread is executing an individual op, and which user lines led to the
-        op.
+        """Record whether the thread that runs the steps is executing an individual op, and which user lines
+        led to the op.
         """
         stack: list[tuple[str, int]] = []
         eager = False

@@ -72,9 +72,9 @@ class State:
             self.account.sample(frames.pop(self.account.main, None))
 
     def pause(self) -> bool:
-        """Stop early sampling before a fork, because Python 3.12 warns if a multithreaded process forks.
+        """Stop the sampling thread that runs before TensorFlow is imported. Return True if it was running.
 
-        Returns True if early sampling was running.
+        Called before a fork, because Python 3.12 warns if a process with several threads forks.
         """
         early, self._early = self._early, None
         if early is None:

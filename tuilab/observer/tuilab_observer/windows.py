@@ -1,4 +1,4 @@
-"""Opens TensorFlow's profiler for short periods (windows), and measures the cost."""
+"""Opens TensorFlow's profiler for short periods (windows), and measures what each window costs."""
 
 from __future__ import annotations
 
