@@ -20,12 +20,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 SPEC = "__tuilab__"
 LARGEST = 2**40
 WIDEN = 1_024
-"""Default maximum of a whole number, as a multiple of its default value."""
+"""Default maximum of an integer parameter, as a multiple of its default value."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The allowed range of a whole number. log: True for a logarithmic slider."""
+    """The allowed range of an integer parameter. log: True for a logarithmic slider."""
 
     low: int
     high: int
@@ -105,7 +105,8 @@ def declaration(
     hints: Mapping[str, Any] | None = None,
     tensors: Collection[str] = (),
 ) -> Declaration:
-    """Return a function's declaration, read from its signature. Raises InputError that names the parameter.
+    """Return a function's declaration, read from its signature. Raises an InputError that names the parameter
+    at fault.
 
     signature, hints: replace the signature and type hints that Python reports. tensors: parameters that are
     tensors, not sliders.

@@ -18,7 +18,7 @@ from tuilab.workloads.parts.child import Child, Pipe, shared
 from tuilab.workloads.parts.device import observed, short
 
 MORE_THAN_ANY_HOST = 2**44
-"""16 TiB. The allocator refuses such a request before touching a byte."""
+"""16 TiB, more than any host has. The allocator refuses the request without touching any memory."""
 POLL_S = 0.2
 
 DECLARATION = Declaration(

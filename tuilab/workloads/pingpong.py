@@ -1,4 +1,4 @@
-"""Measures the cost of a single op on the host: a chain of matrix products with detours to the host."""
+"""Measures a chain of matrix products, some of which follow an op on the host."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -67,15 +67,15 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def positions(length: int, detours: int) -> frozenset[int]:
-    """Return the indices, out of `length`, of the matrix products that follow a detour, evenly spread from 0
-    on.
+    """Return the indices of the matrix products that follow a detour to the host: `detours` of `length`,
+    evenly spread from 0 on.
     """
     return frozenset(index * length // detours for index in range(detours))
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count the matrix products and, for each detour, one operation per element and two copies of a
-    matrix.
+    """Count the matrix products and, for each detour to the host, one operation per element and two copies of
+    a matrix.
     """
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     detours = int(values["detours"])
