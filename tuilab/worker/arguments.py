@@ -206,8 +206,9 @@ def leaves(value: Any) -> list[Any]:
 def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, Any]) -> Arguments | None:
     """Return the arguments for a call of `target`; None if `target` builds its own inputs.
 
-    scope: the names that the target's file defines. Raises ShapesNeededError if shapes are unknown, and
-    InputError if `given` has a name that `target` does not accept or lacks a value that is not a tensor.
+    scope: the names that the target's file defines. Raises ShapesNeededError if shapes are unknown. Raises
+    InputError if `target` accepts no argument of a name in `given`, or requires a value other than a tensor
+    that `given` lacks.
     """
     if (traced := _graph_arguments(target)) is not None:
         return traced

@@ -25,10 +25,7 @@ QUESTIONS: dict[str, str] = {
 
 
 def ask(context: Context, request: Request) -> None:
-    """Send the question's answers, and mark the last answer as final.
-
-    Holds back an answer without a `more` field until it is known whether another answer follows.
-    """
+    """Send the answers to a question, and mark the last one as final."""
     assert isinstance(request, Ask)
     if request.kind not in QUESTIONS:
         raise InputError("question", request.kind, "one of " + ", ".join(sorted(QUESTIONS)))

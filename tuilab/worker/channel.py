@@ -1,4 +1,4 @@
-"""The worker's end of the protocol: reads JSON lines from fd 0, and writes them to the original fd 1."""
+"""The worker's end of the protocol: reads JSON lines from fd 0, writes JSON lines to the original fd 1."""
 
 import contextlib
 import errno
@@ -77,7 +77,7 @@ class Channel:
         return processes.end_all(os.getpid(), self._mark, spare=spare)
 
     def leave(self) -> NoReturn:
-        """Exit at once and end every process that user code started; the guard ends any that remain.
+        """Exit at once, and end every process that user code started.
 
         Kills the process group only if processes cannot be listed, because the group may include other
         programs, such as the rest of a shell pipeline.
@@ -88,7 +88,7 @@ class Channel:
         os._exit(0)
 
     def send(self, event: Event) -> None:
-        """Write one event. If the reader has exited, this process exits too, unless it must finish a run."""
+        """Write one event. If the client has exited, exit as well, unless a run must be finished first."""
         line = self.outward(encode(event))
         with self._lock:
             if self._spool is not None:
@@ -105,7 +105,7 @@ class Channel:
                 self._go_on_alone()
 
     def keep(self, run: str, folder: str, finish: bool = True) -> None:
-        """Also write this run's events to a file from now on. finish: continue the run even if the reader
+        """From now on, also write this run's events to a file. finish: continue the run even if the client
         exits.
         """
         with self._lock:
@@ -114,7 +114,7 @@ class Channel:
                 self._ends_with_parent(False)
 
     def kept(self) -> None:
-        """Close and delete the file of a finished run. If the reader has exited, keep the file and exit."""
+        """Close and delete the file of a finished run. If the client has exited, keep the file and exit."""
         with self._lock:
             spool, self._spool = self._spool, None
             if spool is not None:

@@ -105,8 +105,8 @@ def _opened_paths(scope: Sequence[str]) -> list[str]:
 
 
 def blobs(path: Path) -> list[Path]:
-    """Return the `blobs` folder, to which the links in a Hugging Face cache point; [] outside such a
-    cache.
+    """Return the `blobs` folder to which the links in a Hugging Face cache point; [] for a path outside such
+    a cache.
     """
     return [each.parent / "blobs" for each in path.absolute().parents if each.name == "snapshots"][:1]
 

@@ -66,8 +66,8 @@ def _gpu(tf: Any, gpus: Gpus, number: int, inside: int) -> Device:
 def created(opened: tuple[int, ...]) -> dict[str, Any]:
     """Return TensorFlow's device attributes of each GPU that this process opened, by name (`GPU:0`).
 
-    The public API reports neither the memory limit nor the PCI bus id. The call used here creates every
-    visible device again, so it runs only once and sees only the opened GPUs.
+    The public API reports neither the memory limit nor the PCI bus id. `list_local_devices` reports both, but
+    creates every visible device again, so it runs only once, with only the opened GPUs visible.
     """
     if not opened:
         return {}

@@ -34,8 +34,8 @@ STREAM_ARRAYS, TIMES_CACHE = 3, 4
 MEMORY_SHARE = 8
 """The measurement uses at most one eighth of the host memory."""
 SLICES = 4
-"""Number of slices in which the arrays in memory are processed. A short pass is more likely to be
-undisturbed.
+"""Number of slices into which each array in memory is divided. A pass times one slice, because a short pass
+is less likely to be disturbed.
 """
 PASS_BYTES = 32 * 2**20
 """Minimum bytes that one timed pass over a cached working set moves."""

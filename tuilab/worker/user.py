@@ -282,7 +282,9 @@ def _version(file: Path) -> str:
 
 
 def _print_at_once() -> None:
-    """Flush the output of the user's file after each line, so that it reaches the log at once."""
+    """Make Python flush standard output after each line, so that the output of user code reaches the log at
+    once.
+    """
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(line_buffering=True)
@@ -328,7 +330,9 @@ def _iterators(tf: Any) -> list[Any]:
 
 
 def _drain_between_blocks(case: Case, draw: Callable[[], object]) -> Case:
-    """Return the case. Pipelines that prefetch are drained before each block, and are idle after it."""
+    """Return the case, changed so that a pipeline that prefetches is drained before each block and idle after
+    it.
+    """
     drain = Drain(draw)
     drain.pace()
     drain.empty()

@@ -49,8 +49,8 @@ class Canary:
         self._before = self._sing()
 
     def after(self) -> tuple[float, bool]:
-        """Return the slower of the samples before and after the round, and True if either sample shows a
-        changed speed.
+        """Return the longer of the times before and after the round, and True if either time shows a changed
+        speed.
         """
         before, self._before = self._before, self._sing()
         around = (before, self._before)
@@ -83,7 +83,9 @@ _QUOTA = (
 
 @dataclass(frozen=True)
 class Counters:
-    """Readings at one moment, in seconds except `switches`; None if the system does not report a counter."""
+    """Readings of the system's counters at one moment, in seconds except for `switches`. A reading is None if
+    the system does not report it.
+    """
 
     at: float
     switches: int
@@ -93,8 +95,8 @@ class Counters:
     own_s: float
 
     def without(self, a: "Counters", b: "Counters") -> "Counters":
-        """Return these readings shifted by the growth from `a` to `b`, to exclude that interval from later
-        differences.
+        """Return these readings plus the growth from `a` to `b`, so that later differences exclude that
+        interval.
         """
         return Counters(
             at=self.at + b.at - a.at,
@@ -107,7 +109,7 @@ class Counters:
 
 
 def read_counters() -> Counters:
-    """Read the counters. Call this from the measuring thread."""
+    """Return the current readings. Call this from the measuring thread."""
     return Counters(
         at=time.monotonic(),
         switches=resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
@@ -162,7 +164,7 @@ class HostWatch:
         self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
-        """End round `index`. song: the slower of the canary's samples before and after the round."""
+        """End round `index`. song: the longer of the canary's times before and after the round."""
         self._songs.append(song)
         if not self._whole:
             self._close(index, WINDOW_S)
@@ -221,7 +223,7 @@ def _busy() -> float | None:
 
 
 SLOWED_SHARE = 0.01
-"""If a GPU was slowed for at least this share of the measuring time, a caveat is reported."""
+"""A caveat is reported if a GPU was throttled for more than this share of the measuring time."""
 
 
 class GpuWatch:

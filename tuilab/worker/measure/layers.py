@@ -79,8 +79,8 @@ class Layers:
         return beside, "scope" if beside else ""
 
     def _path(self, scopes: Sequence[str]) -> tuple[str, str] | None:
-        """Return the layer with these scopes and its kind ("" for a nested model); None if no layer has these
-        scopes.
+        """Return the name and kind of the layer with these scopes; the kind of a nested model is "". Return
+        None if there is no layer.
         """
         found, level = list[str](), self._tree or {}
         for scope in scopes:

@@ -104,7 +104,7 @@ def computed(tf: Any, outputs: Any) -> str:
 def decide_device(arm: Arm, seen: str, case: Case) -> str:
     """Return the device to report: the device on which ops ran, or else the device that the workload names.
 
-    For copies, the workload's device is used, because a copy to the host runs no op on the other device.
+    For copies, returns the workload's device, because a copy from the GPU to the host runs no op on the GPU.
     """
     if case.copies:
         return case.device

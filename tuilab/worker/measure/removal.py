@@ -142,10 +142,10 @@ def removed(
 
 @dataclass(frozen=True)
 class _Border:
-    """The border of a layer.
+    """The border of a layer in a graph.
 
-    results: the layer's ops whose outputs other ops read, each with the names of the ops outside the layer on
-    which the op depends. reads: the tensors from outside that the layer reads.
+    results: the layer's ops that ops outside read, each with the names of the outside ops that it depends on.
+    reads: the tensors from outside that the layer reads.
     """
 
     results: Mapping[Any, Collection[str]]

@@ -93,7 +93,8 @@ def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
     """Return True if roofs (hardware limits) must be measured: a device has none, or the machine was busy
     when its roofs were measured and is quiet now.
 
-    If an arm of the run exceeded a roof, a load above `QUIET` already counts as busy.
+    If an arm was faster than a roof allows, the roofs of a slightly busy machine (load above `QUIET`) are
+    measured again, too.
     """
     devices = set(roofed(bench.context))
     if not any(devices <= roofs.devices.keys() for roofs in known):

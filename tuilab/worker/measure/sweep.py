@@ -27,10 +27,10 @@ from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Unavailable
 
 WARM_AGAIN = 0.3
-"""Share of the usual warm-up time for later points of a sweep, at which the process is already warm."""
+"""Later points of a sweep get this share of the usual warm-up time, because the process is already warm."""
 WARM_CPU = 0.5
-"""Share of the warm-up time for a CPU, which reaches its full clock rate within milliseconds; a GPU takes up
-to a second.
+"""A CPU gets this share of the usual warm-up time, because it reaches its full clock rate within
+milliseconds; a GPU takes up to a second.
 """
 
 
@@ -208,7 +208,7 @@ BUDGETS = 4
 """Maximum time of a sweep's rounds over all points, as a multiple of the budget's seconds."""
 
 REFINING = 0.25
-"""Share of a sweep's time that is reserved for new sizes."""
+"""Share of a sweep's time that is reserved for sizes added around crossovers."""
 
 
 def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], limit_s: float) -> None:

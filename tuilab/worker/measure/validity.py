@@ -42,7 +42,7 @@ OF_A_STRING = 100.0
 """Assumed operations per string in a string op, which reads characters and allocates memory."""
 OF_UNKNOWN = 32
 LEAST_MERGED = 0.1
-"""Minimum share of the work that merged duplicate ops must have for a caveat."""
+"""A caveat is reported if merged duplicate ops have at least this share of the work."""
 
 PIPELINE = "Dataset_"
 """Prefix of the names that TensorFlow gives to functions passed to tf.data."""
@@ -158,7 +158,9 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Return the part of the removable work `gone` that did not run, by op type."""
+        """Return the part of the work in `gone` that did not run, by op type. ran: number of ops that ran, by
+        type.
+        """
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
 
@@ -203,7 +205,7 @@ INSTEAD = {
     "evaluate": "model.test_on_batch(x, y)",
     "predict": "model(x)",
 }
-"""The single step that a graph can contain, for each Keras loop over batches."""
+"""Code for a single step, which a graph can contain, as a replacement for each Keras loop over batches."""
 
 
 class KerasLoop(Exception):

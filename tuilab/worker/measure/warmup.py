@@ -130,7 +130,7 @@ def at_once(samples: Sequence[float]) -> bool:
     """Return True if the first calls were as fast as the last calls; False while there are too few samples.
 
     Compares the medians of the first eight samples and of the last half. They must agree within 5%, or within
-    twice the error that the scatter of the last half explains. samples: seconds per call.
+    twice their standard error, estimated from the scatter of the last half. samples: seconds per call.
     """
     if len(samples) < 2 * FIRST:
         return False

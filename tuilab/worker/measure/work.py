@@ -59,10 +59,8 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
 
 
 def _with_eager_counts(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
-    """Report the eager arm's operation count for arms with data-dependent loops or branches, because the
-    eager arm counts each op that runs.
-
-    If the run has no eager arm, suggest adding one. The arms may come in any order.
+    """Report the operation count of the eager arm for arms with data-dependent loops or branches, because
+    only the eager arm counts every op that runs. If the run has no eager arm, suggest adding one.
     """
     modes = [msgspec.structs.replace(arm, mode=mode) for mode in MODES]
     told = bench.state.arms
@@ -218,7 +216,7 @@ def _each(parts: Sequence[Part]) -> tuple[Kernels, ...]:
 
 
 def with_stays_timed(work: Work, found: Sums) -> Work:
-    """Return the work, with the seconds that ops without a GPU kernel took in the profiled calls.
+    """Return the work with the seconds that its ops without a GPU kernel took in the profiled calls.
 
     Ops of a few µs do not appear in a profile, so they count as zero.
     """

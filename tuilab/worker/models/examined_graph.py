@@ -29,8 +29,10 @@ def nodes_of(graph: Any) -> Iterator[tuple[str, Any]]:
 
 
 class Examined:
-    """Examines a `MetaGraphDef`. of_objects: True if TensorFlow runs the functions of the graph's objects,
-    not its nodes.
+    """Examines a `MetaGraphDef`.
+
+    of_objects: True if TensorFlow runs the functions of the SavedModel's objects, rather than the nodes of
+    the main graph.
     """
 
     def __init__(self, graph: Any, of_objects: bool) -> None:

@@ -43,7 +43,7 @@ LARGEST_CONFIG = 50_000_000
 _VERSION = re.compile(rb'"keras_version": ?"(2\.[\w.]{1,20})"')
 """Matches the version in the `keras_metadata.pb` of a Keras 2 SavedModel."""
 LARGEST_RATIO = 200
-"""Maximum compression ratio of a zip member of at least a megabyte; weights hardly compress."""
+"""Maximum compression ratio of a zip member of at least a megabyte, because weights hardly compress."""
 ROOMY = 64 * 2**20
 """Bytes that a layer may need in addition to twice the size of the file's weights."""
 
@@ -666,7 +666,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_class(kind: Any, module: Any) -> bool:
-    """Return True if Keras would use one of its own classes, and the class is on the list."""
+    """Return True if Keras would use one of its own classes, and this class is allowed."""
     if not isinstance(kind, str) or "." in kind:
         return False
     rooms = [room for room, names in CLASSES.items() if kind in names]
@@ -679,7 +679,7 @@ def _is_class(kind: Any, module: Any) -> bool:
 
 
 def _is_function(function: Any, module: Any, registered: Any) -> bool:
-    """Return True if Keras would use one of its own functions, and the function is on the list."""
+    """Return True if Keras would use one of its own functions, and this function is allowed."""
     if not isinstance(function, str) or function not in FUNCTIONS or registered not in (None, function):
         return False
     rooms = [f"{root}.{room}" for root in ("keras", "keras.src") for room in ROOMS_OF_FUNCTIONS]

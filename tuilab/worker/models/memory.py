@@ -9,7 +9,9 @@ from tuilab.worker.measure.functions import called
 from tuilab.worker.models.inputs import BATCH
 
 Needs = Callable[..., int]
-"""Returns the bytes of a call. Takes the sizes by dimension name, and `training=True` for a training step."""
+"""Function that returns the bytes of a call. Takes the sizes by dimension name, and `training=True` for a
+training step.
+"""
 
 
 def of_keras(tf: Any, model: Any) -> Needs:

@@ -83,7 +83,7 @@ def _empty(tf: Any, dtype: Any) -> Any:
 
 
 def _attributes(tf: Any, kernels: OpKernels, types: Types) -> Iterator[tuple[str, Any]]:
-    """Yield a value for each required attribute of the op that is not determined by its inputs."""
+    """Yield a value for each required attribute that the op's inputs do not determine."""
     from tensorflow.python.framework import op_def_registry
 
     settled = {a.attribute for a in kernels.inputs} | {a.many for a in kernels.inputs}

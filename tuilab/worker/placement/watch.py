@@ -80,7 +80,7 @@ class Copy:
 
 @dataclass
 class WatchedCall:
-    """Everything that was observed, in the order of first appearance.
+    """All observations of a call, in the order of first appearance.
 
     pipelines: the functions passed to tf.data, by name. strangers: tensors that this call did not produce, on
     a device other than that of the eager op that uses them.

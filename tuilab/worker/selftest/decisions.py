@@ -47,8 +47,8 @@ class Noise:
     run_s: float = 0.0
 
     def least(self) -> float | None:
-        """Return the smallest difference that nine of ten runs on this machine detect, as the median over the
-        runs.
+        """Return the smallest difference that nine of ten runs on this machine would detect, as the median of
+        the recorded runs' estimates.
         """
         found = [estimate.least for a, b in self.runs if (estimate := ratio(a, b)) is not None]
         known = [least for least in found if least is not None]

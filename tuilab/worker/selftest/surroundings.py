@@ -35,7 +35,7 @@ LISTEN_S = 2.0
 QUIET = "other processes use ≤ 25% of the processors; few waits or interruptions"
 SIDE = 1_024
 FASTEST_CLOCK = 6e9
-"""In Hz. No processor on the market has a higher clock rate."""
+"""In Hz. No processor on the market runs all of its cores at a higher clock rate."""
 
 FLOPS_PER_CYCLE = 64
 """float32 operations of a core per cycle: two 512-bit fused multiply-adds, the widest outside matrix
