@@ -103,7 +103,8 @@ def no_cuda_build(f: Findings) -> Cause | None:
     """The installed TensorFlow lacks CUDA: it is tensorflow-cpu, or this system has no CUDA build."""
     code = "no-cuda-build"
     if f.tensorflow.built is not None:
-        # Use TensorFlow's own report if there is one, else the name of the only distribution.
+        # Trust TensorFlow's own report about its build. Without a report, judge by the only installed
+        # distribution.
         if f.tensorflow.built.cuda:
             return None
     elif not f.packages.cpu_only or len(f.packages.tensorflow) != 1:

@@ -11,8 +11,7 @@ from typing import Any
 from tuilab.model.api import ApiTable, Signature
 from tuilab.worker.context import Context
 
-# Namespaces whose contents repeat those of other namespaces, so only the names of these namespaces are
-# listed.
+# Namespaces that repeat the contents of other namespaces: list their own names, but not their contents.
 LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops", "keras.src")
 # Classes in these namespaces inherit hundreds of methods that nobody calls under these names.
 WITHOUT_METHODS = ("tf.keras.layers.", "keras.layers.", "tf.compat.v1.")

@@ -56,8 +56,8 @@ class Channel:
         """Start a guard process. When this process or its parent exits, the guard ends this process and its
         children.
         """
-        # If a worker runs inside another, it inherits the outer worker's mark. Append a mark of its own, so
-        # that its guard does not end the outer worker.
+        # A worker inside another worker inherits the outer mark. Append its own mark, so that its guard does
+        # not end the outer worker.
         self._mark = f"{os.environ.get(processes.MARK, '')}/{os.getpid()}-{time.time_ns()}"
         os.environ[processes.MARK] = self._mark
         processes.adopt()

@@ -245,7 +245,8 @@ def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
     if op.type in PASSES:
         return frozenset().union(*given)
     if op.type in ("Select", "SelectV2"):
-        # Keras looks up `where(i < 0, i + rows, i)`, which equals i for every value that is drawn here.
+        # Keras looks up `where(i < 0, i + rows, i)`, which equals i here, because no negative indices are
+        # generated.
         both = sorted(given[1] | given[2], key=lambda each: -abs(each.added))
         return frozenset({(each.input, each.column): each for each in both}.values())
     if op.type in GATHERS:

@@ -24,7 +24,7 @@ ALIKE = (
     "float32[n=1024]",
     "int32[batch=32,64]",
     "int32[n=1024]",
-    "int32[]",  # before float32[], which TensorFlow accepts as a size only while it traces
+    "int32[]",  # before float32[], because TensorFlow accepts a float as a size only while it traces
     "float32[]",
     "uint8[batch=8,height=64,width=64,3]",
     "complex64[batch=32,64]",

@@ -103,7 +103,7 @@ def _copy(b: Build, direction: str) -> Callable[..., Any]:
 
     def within_host(*tensors: Any) -> Any:
         # `tf.identity` of a tensor on its own device copies nothing. If a GPU is visible, even a host tensor
-        # would be copied to the GPU unless the host is requested.
+        # would be copied to the GPU unless the code requests the host.
         with tf.device(b.host):
             for _ in ways:
                 tensors = tuple(tf.raw_ops.DeepCopy(x=tensor) for tensor in tensors)

@@ -150,7 +150,8 @@ class Account:
         idle = took - in_calls - (ran - self._ran) - (delayed - self._delayed) > took / 2
         self._ran, self._delayed = ran, delayed
         soon = not late and not in_calls and self._late < SOON_S
-        # Between calls, the thread may have slept in an op on a line that was not sampled.
+        # After calls, the thread counts as waiting only on an unchanged line: it may have slept in an op on
+        # another line.
         still = not in_calls or row[1] == self._row_before[1]
         if plain and still and self._waits(soon, idle):
             # At its end, a loop over a dataset waits for the threads of its pipeline.
@@ -191,7 +192,7 @@ class Account:
             covered += ended - began
             for start, sampled, in_calls, within in self._inside:
                 if start == began:
-                    # The first sample's time includes that of earlier calls, which did not trace.
+                    # The first sample inside the call also covers earlier calls, which did not trace.
                     self._add(sampled, -in_calls)
                     self._add(("graphs", *row[1:]), in_calls - within)
                     covered -= within

@@ -168,7 +168,7 @@ class Windows:
         """
         key = self.step()
         if key is None or key in self._looked or len(self._looked) >= PHASES:
-            return due  # the end of the previous window set this time
+            return due  # set when the previous window ended
         if key == LOOP:
             return Own.now()
         if isinstance(key, tuple):

@@ -89,7 +89,7 @@ def _ops_share(bench: Bench, cell: TimedArm, account: Account) -> float:
 
 def _longest_s(cell: TimedArm) -> float:
     parts = cell.of_graph.parts if cell.of_graph is not None else ()
-    endless = any(part.op in LOOPS for part in parts)  # a loop among the parts has an unknown trip count
+    endless = any(part.op in LOOPS for part in parts)  # the trip count of a loop is unknown
     few = not endless and 0 < sum(part.runs for part in parts) <= GRAPH_OPS
     return GRAPH_LONGEST_S if few else LONGEST_S
 

@@ -198,7 +198,8 @@ class RoundRobin:
             return
         cell.visit_s = bench.stopwatch.now() - begun
         if not cell.samples:
-            # The block that every arm gets may take longer than its share, but must not starve the others.
+            # The first block of an arm may exceed the arm's share of the time, but must not starve the other
+            # arms.
             self._free_s += max(0.0, cell.visit_s - self._limit_s / self._arms)
         blocks.append(
             Block(arm=cell.arm.id, point=cell.point, calls=cell.calls, seconds=seconds, latency_s=latency)

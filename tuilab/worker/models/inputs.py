@@ -308,7 +308,7 @@ class Given:
             return here, 0
         low, high = 1, here // of
         while low < high:
-            # Try 1 first: in most models, the minimum size is also the factor.
+            # Try the factor itself first: in most models, it is also the minimum size.
             middle = 1 if low == 1 and high == here // of else (low + high) // 2
             low, high = (low, middle) if runs(middle * of) else (middle + 1, high)
         return low * of, of

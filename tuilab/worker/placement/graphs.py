@@ -12,7 +12,7 @@ from tuilab.worker.placement.names import short
 from tuilab.worker.placement.registry import dtype_name
 from tuilab.worker.placement.shapes import Sizes, constant_bytes
 
-# Suffix of the name of the last of several unary ops that the optimizer merged.
+# Name suffix that the optimizer gives to the last of several unary ops that it merged.
 _COMPOSED = "/unary_ops_composition"
 LOOPED = re.compile(r"/(?:body|cond)/_\d+/")
 """Matches the part of a node's name, after the loop's own name, that marks the node as inside a loop."""

@@ -151,8 +151,8 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
             f"the registry lists {kernels.op} on the GPU for {kernels.main} = {listed(dtypes)}",
         )
     if registered and dtype:
-        # The GPU kernels of such an op, for example Qr, keep its arguments in host memory. So even the dtypes
-        # with a GPU kernel are computed by the CPU.
+        # The GPU kernels of some ops, such as Qr, keep their arguments in host memory, so the CPU computes
+        # every dtype, even one with a GPU kernel.
         return Reason(
             "no-kernel-for-dtype",
             f"no GPU kernel for {dtype}; those for {listed(registered)} work in host memory",
