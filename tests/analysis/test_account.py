@@ -51,7 +51,7 @@ def test_profiler_overhead_is_subtracted_from_the_parts_it_slows() -> None:
     )
     few = of_profile(calls, 3.6e-3, events=40)
     # Calls without the profiler are faster by more than the 40 recorded events could cost. The rest of the
-    # difference is a change of the machine's speed, which affects all parts.
+    # difference comes from a change of the machine's speed, which affects all parts.
     assert few.seconds("compute") == pytest.approx(3e-3 * 3.6 / 4.0)
 
 

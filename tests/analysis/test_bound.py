@@ -409,7 +409,7 @@ def call_of(name: str) -> GpuCall:
     work = Work(
         flop=sum(by_dtype.values()),
         by_dtype=by_dtype,
-        # A cache may hold the data between kernels, so only the program's inputs and outputs certainly move.
+        # A cache may hold the data between kernels, so only the inputs and outputs are certain to move.
         inputs=kernels[0][2] / 2,
         outputs=kernels[-1][2] / 2,
         kernels=len(kernels),

@@ -185,7 +185,7 @@ def test_the_factor_of_a_sweep_is_the_ratio_of_a_run_at_that_size() -> None:
     sizes = (256, 1_024)
     result = summarise(in_turns({GRAPH: (1.0, 1.0, 4.0), XLA: (2.0, 2.2, 4.4)}, sizes))
     assert [len(point.ratios) for point in result.points] == [1, 1]
-    # 256 is the headline size, so the run's own ratio is that of the first point.
+    # The summary's own ratio is that of its main size, 256, which is the first point.
     own, last = result.ratios[0], result.points[-1].ratios[0]
     assert own == result.points[0].ratios[0] or turned(own) == result.points[0].ratios[0]
     if last.a == GRAPH.id:

@@ -43,7 +43,7 @@ def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gp
 
     asked = request("matmul", matmul("GPU:2"), parameters=SMALL)
     worker.send(asked)
-    worker.send(requests.Cancel(id=asked.id))  # takes effect even while the worker opens a GPU
+    worker.send(requests.Cancel(id=asked.id))  # a cancellation takes effect even while the worker opens a GPU
     while not isinstance(event := worker.next(), events.Finished):
         pass
     assert event.status == "cancelled"

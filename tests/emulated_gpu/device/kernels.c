@@ -248,7 +248,8 @@ static void write_results(void* with) {
     if (job->out_data[i]) memcpy(job->out_data[i], TF_TensorData(job->results[i]), job->out_size[i]);
 }
 
-/* Run the call, wait, and set its outputs; write their shapes to `shapes`. Return whether they fit into it. */
+/* Run the call, wait, set its outputs, and write the output shapes to `shapes`. Return 0 on failure, or if `shapes` is
+   too small. */
 static int call_fresh(Job* job, Shapes* shapes, TF_OpKernelContext* context, SP_Stream stream, uint64_t least, TF_Status* status) {
   Kernel* k = job->kernel;
   int fits = 1;

@@ -17,4 +17,4 @@ def step(x):  # <- gpu-unused
 for number in range(300):
     x = step(x)
     if number % 10 == 9:
-        x.numpy()  # like a program that reads its loss now and then, so the host stays close to its GPU
+        x.numpy()  # reads now and then, as programs read their loss, so that the host stays close to the GPU
