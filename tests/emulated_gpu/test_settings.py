@@ -28,7 +28,7 @@ pytestmark = pytest.mark.real_worker
 KERNEL_S, PACE_S, LINK = 12e-3, 40e-9, 0.1e9
 """Seconds per kernel, seconds per element on the CPU, and bytes per second of the link.
 
-These times are long enough to hide the time of the real processor, even if it is busy.
+They make each call long enough to hide the time of the real processor, even if it is busy.
 """
 
 

@@ -27,10 +27,9 @@ class Scale(keras.layers.Layer):
 class Made:
     """A model and the expected results.
 
-    parameters: names of the model's parameters except the dtype. lacks: modes, and combinations of a variant
-    with a mode or a precision, that cannot run, each with a word from the reason. trains: True if the model
-    has a training step. signature: appended to the folder's name. small: True if the model is quick to
-    measure.
+    parameters: names of the model's parameters except the dtype. lacks: for each mode or combination that
+    cannot run, such as `("xla", "training")`, words from the reason. trains: True if the model has a training
+    step. signature: appended to the folder's name. small: True if the model is quick to measure.
     """
 
     save: Save
