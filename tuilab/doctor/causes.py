@@ -207,7 +207,9 @@ def stub_library(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def gpu_lost(f: Findings) -> Cause | None:
-    """The GPU no longer answers on its bus (Xid 79): overheating, a power dip or a loose card."""
+    """The GPU no longer answers on its bus (Xid 79), for example because of overheating, a power dip or a
+    loose card.
+    """
     dead = f.kernel.failing("EIO", "ENODEV")
     told = "GPU is lost" in f.devices.error or "fallen off the bus" in f.devices.error
     if not told and (not dead or f.init == 0):
@@ -511,7 +513,7 @@ def driver_missing(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def no_device(f: Findings) -> Cause | None:
-    """The driver works but finds no GPU, although nothing hides one."""
+    """The driver works but finds no GPU, although no setting hides a GPU."""
     none = f.init == cuda_errors.NO_DEVICE or (f.libcuda.init == 0 and f.libcuda.count == 0)
     if not none and "no-supported-device" not in f.tensorflow.log:
         return None

@@ -13,8 +13,10 @@ _CGROUP = re.compile(r"docker|kubepods|containerd|libpod|lxc")
 
 @dataclass(frozen=True)
 class Container:
-    """A container. kind: docker, podman, kubernetes, apptainer, lxc …; empty outside a container. evidence:
-    the trace that reveals the kind.
+    """The container in which this process runs.
+
+    kind: docker, podman, kubernetes, apptainer, lxc …; empty outside a container. evidence: the trace that
+    reveals the kind.
     """
 
     kind: str = ""

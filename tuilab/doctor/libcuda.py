@@ -64,7 +64,7 @@ def look(place: Place, until: float) -> Libcuda:
 
 
 def look_unhidden(place: Place, until: float) -> Libcuda | None:
-    """Query libcuda as if CUDA_VISIBLE_DEVICES were not set. Return None if it is not set anyway."""
+    """Query libcuda as if CUDA_VISIBLE_DEVICES were not set. Return None if it is already unset."""
     if VISIBLE not in place.environ:
         return None
     return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)

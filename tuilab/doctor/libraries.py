@@ -66,7 +66,9 @@ FRAMEWORK = "libtensorflow_framework.so.2"
 
 @dataclass(frozen=True)
 class Library:
-    """One library. path: path of the loaded file. elsewhere: path of a copy that TensorFlow does not find."""
+    """The result of opening a library. path: path of the loaded file. elsewhere: path of a copy that
+    TensorFlow does not find.
+    """
 
     wanted: Wanted
     path: str = ""
@@ -81,9 +83,8 @@ class Library:
 
 @dataclass(frozen=True)
 class Libraries:
-    """Results for all tested libraries.
-
-    hung: the library that did not finish loading. crashed: how the child ended.
+    """Results for all tested libraries. hung: the library that did not finish loading. crashed: how the child
+    process ended.
     """
 
     found: tuple[Library, ...] = ()
@@ -95,8 +96,8 @@ class Libraries:
 
 
 def look(place: Place, packages: Packages, environment: Environment, until: float) -> Libraries:
-    """Open each library by TensorFlow's search order: LD_LIBRARY_PATH, TensorFlow's own path, the system's
-    (ld.so(8)).
+    """Open each library in TensorFlow's search order: LD_LIBRARY_PATH, TensorFlow's own path, the system's
+    path (ld.so(8)).
     """
     home = packages.tensorflow_home
     folders = search_path(home / FRAMEWORK) if home else ()

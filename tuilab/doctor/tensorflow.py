@@ -15,7 +15,7 @@ VMODULE = "cuda_diagnostics=1,dso_loader=1"
 """Value of TF_CPP_VMODULE that makes TensorFlow log driver versions and each library that it opens."""
 
 WORK = ("Mul", "MatMul", "Conv2D", "XLA")
-"""The child's tests on the GPU. Each needs a different library or compiler."""
+"""Tests that the child process runs on the GPU. Each test needs a different library or compiler."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TensorFlow:
 
     @property
     def compiling(self) -> bool:
-        """True if the child was killed during work on a GPU for which the build has only PTX."""
+        """True if the child process was killed while it worked on a GPU for which the build has only PTX."""
         return self.hung in WORK and "ptx" in self.log
 
     @property
@@ -67,7 +67,7 @@ def environment(place: Place) -> dict[str, str]:
 
 
 COMPILING_S = 120.0
-"""Extra seconds for the child while the driver compiles TensorFlow's kernels for this GPU."""
+"""Extra seconds for the child process while the driver compiles TensorFlow's kernels for this GPU."""
 
 
 def look(place: Place, until: float, wait: Callable[[float], None] = lambda seconds: None) -> TensorFlow:

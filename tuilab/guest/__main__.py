@@ -54,7 +54,7 @@ class Loader(importlib.machinery.SourceFileLoader):
 
 
 class Program(Loader):
-    """Loads the main program's module without replacing the environment's modules by those in `LENT`."""
+    """Loads the main program's module without replacing the environment's modules with those in `LENT`."""
 
     def exec_module(self, module: ModuleType) -> None:
         importlib.machinery.SourceFileLoader.exec_module(self, module)

@@ -276,8 +276,8 @@ def is_graph(target: Any) -> bool:
 def _split_positional(
     accepts: inspect.Signature, found: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Pass arguments by position up to the first missing or keyword-only parameter, and the rest by
-    keyword.
+    """Return the arguments as args and kwargs: by position up to the first missing or keyword-only parameter,
+    and the rest by keyword.
     """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}

@@ -19,8 +19,8 @@ from tuilab.workloads.parts.device import move_to
 
 MOST_SETS = 65_536
 LARGEST_L2 = 128 * 2**20
-"""In bytes. TensorFlow does not report the size of a GPU's L2 cache; no GPU has a larger one (Blackwell's
-B200: 126 MB).
+"""Assumed bytes of a GPU's L2 cache, because TensorFlow does not report them. No GPU has a larger cache
+(Blackwell's B200: 126 MB).
 """
 
 

@@ -60,7 +60,7 @@ def apart(one: list[Any], other: list[Any]) -> float:
 
 
 def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
-    """Write the changed step to `out`. The change `float32` edits the graph; the others edit only the
+    """Write the changed step to `out`. The change `float32` edits the graph; the other changes edit only the
     manifest.
     """
     shutil.copytree(folder, out)

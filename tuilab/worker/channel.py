@@ -158,8 +158,8 @@ class Channel:
     def give_back(self, kept: int, at: int) -> None:
         """Undo `from_stdio`, before another program replaces this process. No event can be sent afterwards.
 
-        The program gets the original standard descriptors, and `kept` as descriptor `at`; all others are
-        closed.
+        The program gets the original standard descriptors, and `kept` as descriptor `at`; all other
+        descriptors are closed.
         """
         self._lock.acquire()
         os.dup2(self._read_fd, STDIN)

@@ -13,8 +13,10 @@ def preload_cusolver() -> str:
 
     `libtensorflow_framework` of TensorFlow 2.21 searches the folder of every CUDA wheel except
     `nvidia/cusolver/lib`, so `tensorflow[and-cuda]` alone registers no GPU. The loader matches loaded
-    libraries by name, so TensorFlow finds the preloaded library. Returns the loaded path; empty if there is
-    no such wheel, if LD_LIBRARY_PATH contains the user's own copy, or if loading fails.
+    libraries by name, so TensorFlow finds the preloaded library.
+
+    Returns the loaded path; "" if the wheel is not installed, if LD_LIBRARY_PATH contains the user's own
+    libcusolver, or if loading fails.
     """
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     if any(folder and os.path.exists(os.path.join(folder, CUSOLVER)) for folder in folders):

@@ -67,8 +67,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def positions(length: int, detours: int) -> frozenset[int]:
-    """Return the indices of the matrix products that follow a detour to the host: `detours` of `length`,
-    evenly spread from 0 on.
+    """Return the indices of the `detours` matrix products, out of `length`, that follow a detour to the host.
+    The indices are evenly spread and start with 0.
     """
     return frozenset(index * length // detours for index in range(detours))
 

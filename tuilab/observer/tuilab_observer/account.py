@@ -29,9 +29,9 @@ MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
 RECENT_S = 1.0
-"""Maximum age, in seconds, of an earlier sample that may show where time between the samples was spent."""
+"""In seconds. An older sample does not show where unsampled time was spent."""
 SOON_S = 0.002
-"""In seconds. A sample with a shorter delay shows that no other Python thread is running, because a running
+"""In seconds. If a sample is delayed by less than this, no other Python thread is running, because a running
 thread would hold the interpreter lock for 5 ms.
 """
 
@@ -318,9 +318,10 @@ class Account:
     def _waits(self, soon: bool, idle: bool) -> bool:
         """Return True if the main thread is waiting for something outside Python.
 
-        A thread that runs Python code also appears to be asleep, because the sampling thread holds the
-        interpreter lock. But a running thread gives up the lock only after 5 ms. So after a shorter delay,
-        the thread is really asleep; after a longer delay, its processor time shows whether it was asleep.
+        While the sampling thread holds the interpreter lock, every other thread appears to be asleep. But a
+        thread that runs Python code gives up the lock only after 5 ms. If the sample was delayed by less
+        (`soon`), the main thread is really asleep; otherwise, its processor time shows whether it was
+        (`idle`).
         """
         state = self._read("stat").rpartition(b")")[2].split()[:1]
         return bool(state) and state[0] != b"R" and (soon or idle)

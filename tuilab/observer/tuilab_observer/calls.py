@@ -1,4 +1,4 @@
-"""Counts each user line's calls to a library's entry points, and the samples passed to them."""
+"""Counts, for each user line, the calls to a library's entry points and the examples passed to them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ ON_BATCH = frozenset(("train_on_batch", "test_on_batch", "predict_on_batch"))
 
 
 class Calls:
-    """Counts calls by file, line and entry point.
-
-    rows: number of calls, and number of samples (0 if unknown).
+    """Counts calls by file, line and entry point. rows: number of calls, and number of examples (0 if
+    unknown).
     """
 
     def __init__(self) -> None:

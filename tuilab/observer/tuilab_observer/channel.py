@@ -34,7 +34,7 @@ class Channel:
         self.open, self.inbox = True, b""
 
     def send(self, kind: str, attached: str = "", **fields: Any) -> None:
-        """Queue a message. In the sender's thread, also send all queued messages.
+        """Queue a message. In the observing thread, also send all queued messages.
 
         attached: path of a file to send with the message, in pieces to save memory.
         """

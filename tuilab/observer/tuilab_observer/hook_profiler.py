@@ -1,6 +1,5 @@
-"""Hooks for TensorFlow's profiler.
-
-If the program uses the profiler, the observer closes its own session, because a process can have only one.
+"""Hooks for TensorFlow's profiler. If the program uses the profiler, the observer closes its own profiler
+session, because a process can have only one session.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Observes one process.
-
-One thread does all the work, except for recording events, which the program's threads do.
-"""
+"""Observes one process. A single thread does all the work, but the program's threads record events."""
 
 from __future__ import annotations
 

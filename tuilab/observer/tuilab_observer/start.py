@@ -1,4 +1,4 @@
-"""Runs when Python starts, and waits until the program imports TensorFlow, if ever."""
+"""Runs when Python starts, and starts the observer once the program imports TensorFlow."""
 
 from __future__ import annotations
 

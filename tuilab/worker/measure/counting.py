@@ -1,9 +1,9 @@
 """Counts a graph's work by op and scope: arithmetic, bytes accessed, and ops launched.
 
-TensorFlow's wheel does not expose XLA's cost analysis, which counts a loop's body only once anyway. So this
-module counts each op from its shapes, after the optimizations that the compilers make: it skips unused ops,
-folds constant expressions and counts equal ops once. It follows function calls, and multiplies a loop's body
-by its trip count if constants determine that count. Ops that cannot be counted are listed.
+TensorFlow's wheel does not expose XLA's cost analysis, which in any case counts a loop's body only once. So
+this module counts each op from its shapes, after the optimizations that the compilers make: it skips unused
+ops, folds constant expressions and counts equal ops once. It follows function calls, and multiplies a loop's
+body by its trip count if constants determine that count. Ops that cannot be counted are listed.
 """
 
 import itertools
@@ -188,8 +188,8 @@ def of_graph(
     """Return the work of one run of a FuncGraph that computes these tensors and its side effects.
 
     shapes: input shapes of the call, needed if the graph leaves some open. arguments: number of inputs that
-    belong to the call itself; the others are captured. trips: number of iterations of each data-dependent
-    loop, by the loop's name.
+    belong to the call itself; the other inputs are captured. trips: number of iterations of each
+    data-dependent loop, by the loop's name.
     """
     return _Graphs(trips).whole(graph, list(outputs), shapes, arguments)
 

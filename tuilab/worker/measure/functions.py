@@ -1,4 +1,4 @@
-"""Finds the graphs of the functions that a graph calls, for the shapes of their callers."""
+"""Finds the graphs of called functions, specialized to the shapes in the call."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -37,9 +37,8 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
 
 
 def _is_known(handle: Any) -> bool:
-    """Return True if the shape behind the handle of a variable or list is known.
-
-    Functions of a SavedModel do not record such shapes.
+    """Return True if the shape of the variable or list behind the handle is known. Functions of a SavedModel
+    do not record this shape.
     """
     from tensorflow.python.ops import handle_data_util
 

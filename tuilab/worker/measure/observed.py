@@ -71,11 +71,11 @@ def _open(tensor: Any) -> bool:
 def _imported(
     graph: Any, names: Sequence[str], inputs: Sequence[Any], also: Callable[[Sequence[Any]], list[Any]]
 ) -> tuple[Any, list[Any]]:
-    """Return a concrete function that runs a copy of the graph on inputs like these, and the copies of the
-    named tensors.
+    """Return a concrete function that runs a copy of the graph on inputs like `inputs`, and the copies of the
+    tensors in `names`.
 
-    also: a function that receives these copies in the new graph, and returns the tensors that the concrete
-    function must return.
+    also: receives these copies in the new graph, and returns the tensors that the concrete function must
+    return.
     """
     definition, kept = graph.as_graph_def(), list[Any]()
 

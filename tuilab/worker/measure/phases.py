@@ -130,7 +130,7 @@ def account_of(
     drained: bool,
     own_python: Callable[[], Sequence[float]] | None = None,
 ) -> Account:
-    """Return how the time of a recorded call is split.
+    """Split the time of a recorded call into phases.
 
     plain_s: seconds of a call without the profiler. device: the device that was observed to compute.
     own_python: a function that measures the seconds that user code in Python takes in some calls.
@@ -251,8 +251,8 @@ def _apart(bench: Bench, cell: TimedArm, why: str) -> Account:
 
 
 def _empty_calls(bench: Bench, cell: TimedArm) -> list[float]:
-    """Return the seconds of nine empty calls. In eager mode, an empty call has one empty op per op of the
-    arm.
+    """Return the seconds of nine calls that compute nothing. In eager mode, the call runs an empty op for
+    each op of the arm.
     """
     tf, eager = bench.context.tf, cell.arm.mode == "eager"
     given = cell.case.arguments if all(tf.is_tensor(each) for each in cell.case.arguments) else ()

@@ -26,8 +26,8 @@ ROUNDS, FEWEST, WARM = 15, 7, 5
 give no interval.
 """
 LAYER_S, ARM_S = 2.0, 4.0
-"""LAYER_S: maximum seconds for the rounds of one layer. After ARM_S seconds, no further layer of an arm is
-started.
+"""LAYER_S: maximum seconds for the rounds of one layer. ARM_S: seconds after which no other layer of the arm
+is started.
 """
 MOST_BYTES = 2**28
 FED = "tuilab_fed"

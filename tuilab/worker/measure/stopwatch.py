@@ -18,15 +18,15 @@ jitter below 1%.
 LEAD_IN_FROM = 4
 """Blocks of at least this many calls start with one untimed call.
 
-When arms take turns, the first call of a block finds the caches full of the previous arm's data. This makes
-a 0.13 ms graph call 50% slower, and would raise a 5 ms block 2% above the cost of repeated calls.
+When arms take turns, the first call of a block finds the caches full of the previous arm's data. This makes a
+0.13 ms graph call 50% slower, and would make a 5 ms block 2% slower than repeated calls of the same arm.
 """
 
 EMPTY_SYNCS = 101
 
 
 def sync_of(tf: Any, device: str) -> Callable[[], object]:
-    """Return a function that waits until one device is idle, regardless of the other devices."""
+    """Return a function that waits until this device is idle, but not until other devices are."""
 
     def sync() -> None:
         with tf.device(f"/{device}"):

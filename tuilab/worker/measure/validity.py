@@ -60,7 +60,7 @@ def of_graph(
 
     program: estimated operations of the compiled module; XLA only. executed: returns how often each op type
     ran in a profiled call; used if most of the work depends on constants only, because the runtime may fold
-    such work after it exported `nodes`.
+    this work after it exported `nodes`.
     """
     function = case.function
     if mode == "eager" or function is None or not hasattr(function, "get_concrete_function"):

@@ -70,8 +70,7 @@ class Examined:
     def _ambiguous(self) -> Counter[str]:
         """Count the functions that share their name with another function or with a TensorFlow op.
 
-        TensorFlow never writes such a graph. When it loads one, it might run a function other than the
-        examined one.
+        TensorFlow never writes such a graph. Loading it might run a function that was not examined.
         """
         from tensorflow.python.framework import op_def_registry
 
@@ -126,8 +125,8 @@ class Examined:
         return node.op in _PASSES and bool(made_of) and self._is_of_the_saver(made_of[0], depth + 1)
 
     def _is_plain_text(self, name: str) -> bool:
-        """Return True for a constant part of a path, or for an op that chooses between constant parts.
-        TensorFlow writes such an op to support S3 paths.
+        """Return True for a constant part of a path, or for an op that chooses between constant parts, as
+        TensorFlow writes it to support S3 paths.
         """
         node = self._nodes.get(name)
         if node is not None and node.op in ("Select", "SelectV2"):

@@ -275,7 +275,7 @@ class Given:
             self.takes[name] = self._sizes_taken(name, call, known)
 
     def _tie(self, call: Callable[..., Any], known: Mapping[str, int]) -> None:
-        """Find dimensions that must be equal, and merge each such group into one."""
+        """Find dimensions that must be equal, and merge them into one dimension."""
         free = [name for name in self.open if name != BATCH or known[BATCH] > 1]
 
         def runs(changed: Sequence[str]) -> bool:

@@ -292,8 +292,8 @@ def _compile(tf: Any, model: Any, loss: str, policy: str) -> None:
 
 
 def _load(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
-    """Return the model, and the reason why its compile configuration is not restored. lost: that reason, if
-    known.
+    """Return the model, and the reason why its compile configuration is not restored ("" if it is). lost:
+    that reason, if it is already known.
     """
     load = _keras().models.load_model
     if not lost:

@@ -81,7 +81,7 @@ def _computing(rows: Sequence[Row], requested: str) -> str | None:
 
 
 def _why_not(rows: Sequence[Row], requested: str) -> str:
-    """Return why the first op that should have run on the requested device did not run there."""
+    """Return the reason of the first op that did not run on the requested device although it should have."""
     working = [row.node for row in rows if row.works and row.node.reason]
     for node in working:
         if node.requested == requested != node.device:

@@ -49,7 +49,7 @@ def noise(rng: np.random.Generator, trials: int, n: int, spread: float, rho: flo
 
 def spikes(rng: np.random.Generator, trials: int, n: int, share: float = 0.03) -> Samples:
     """Return log delays that imitate interruptions, of shape (trials, n): mean 0.3 for a `share` of the
-    samples, 0 for the others.
+    samples, 0 for the rest.
     """
     return np.where(rng.random((trials, n)) < share, rng.exponential(0.3, (trials, n)), 0.0)
 

@@ -25,8 +25,8 @@ MOST_READY = 1_000
 START_S = 0.4
 """Seconds for which to draw from a pipeline before measuring, to give AUTOTUNE time to find its settings."""
 REST_S, LOOK_S, QUIET = 2.0, 0.003, 0.3
-"""Limits of the wait for an idle pipeline: maximum seconds, seconds of one look, and share of a processor
-below which the pipeline counts as idle (twice in a row).
+"""Limits of the wait for an idle pipeline: maximum seconds, seconds per check, and share of a processor below
+which the pipeline counts as idle (in two checks in a row).
 """
 
 

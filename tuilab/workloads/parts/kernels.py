@@ -79,8 +79,8 @@ def _computing(tf: Any, function: Callable[..., Any], *inputs: Any) -> list[Any]
 
 
 def _is_int32_only(tf: Any, node: Any) -> bool:
-    """Return True if all inputs and outputs are int32. GPU kernels keep such values, for example sizes, on
-    the host.
+    """Return True if all inputs and outputs are int32. GPU kernels keep int32 values, such as sizes, on the
+    host.
     """
     dtypes = {tensor.dtype for tensor in (*node.inputs, *node.outputs)}
     return dtypes == {tf.int32}
