@@ -20,8 +20,7 @@ def command_line(
     """Return the command for the current settings, such as `tuilab run stft-small --set samples=65536 --mode
     graph`, or `tuilab sweep …` for a sweep. Only differences from the preset appear.
 
-    environments: the definition of each host that is a Python environment, as the user wrote it, by host
-    name.
+    environments: definitions of the hosts that are Python environments, as the user typed them, by host name.
     """
     preset = settings.preset
     words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]

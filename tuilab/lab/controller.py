@@ -107,11 +107,11 @@ class RunController:
         slid: bool = False,
         further: Measure | None = None,
     ) -> bool:
-        """Replace the active run with a measurement of the current settings; return False if no preset is
+        """Replace the active run with a measurement of the current settings. Returns False if no preset is
         chosen.
 
-        slid: True if a slider that came to rest requested the run; moving a slider again may replace such a
-        run. further: request that continues the run on the screen; None to start a new run.
+        slid: True if a slider that came to rest requested the run; a later move of a slider may then replace
+        the run. further: request that continues the run on the screen; None to start a new run.
         """
         state = self.state
         self._forget_rest()
@@ -177,7 +177,9 @@ class RunController:
     # Settings
 
     def go_back(self, place: Place) -> None:
-        """Stop the active run and return to the screen that the user left to measure other presets."""
+        """Stop the active run, and restore the settings and the run that the user left to measure other
+        presets.
+        """
         if self.state.settings != place.settings:
             self.stop()
         if self.state.go_back(place):

@@ -23,7 +23,8 @@ class Devices:
         self.samples: deque[DeviceSample] = deque(maxlen=REMEMBERED)
         self._telemetry: Telemetry | None = None
         self._begun = self._due = 0.0
-        """Start time of the last sample, and earliest start time of the next one (infinite during a sample).
+        """Start time of the last sample, and earliest start time of the next sample. The latter is infinite
+        while a sample is taken.
         """
 
     async def look(self, pid: int) -> None:

@@ -65,7 +65,8 @@ def write_shown(
 def write_kept(
     key: str, run: str, claims: Sequence[Claim], folder: Path, going: CancellableProgress, history: History
 ) -> Path:
-    """Write a saved run to a file. If a recording fails or is stopped, its incomplete file is deleted.
+    """Write a saved run to a file. If the writing of a recording fails or is stopped, the incomplete file is
+    deleted.
 
     Raises OSError, sqlite3.Error, ValueError and Stopped.
     """

@@ -31,7 +31,7 @@ def write_private(path: Path, text: str) -> bool:
 
 
 def at_once(path: Path) -> BinaryIO:
-    """Open a small file of the lab. Does not block if the file was replaced by a pipe. Raises OSError."""
+    """Open one of the lab's small files. Does not block if a pipe has replaced the file. Raises OSError."""
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
@@ -86,7 +86,7 @@ def remember_theme(name: str) -> None:
 
 
 def remember_opened(path: str) -> None:
-    """Put a path first in the recent paths, as an absolute path. Ignores a path that is not UTF-8."""
+    """Put the absolute form of a path first among the recent paths. Ignores a path that is not UTF-8."""
     if path == path.encode(errors="ignore").decode():
         _remember(lambda before: before._replace(recent=_first(_whole(path), before.recent, _whole)))
 
@@ -129,7 +129,7 @@ def _is_there(words: str) -> bool:
 
 
 def remember_environment(word: str) -> None:
-    """Put an environment first in the saved environments. It replaces an environment with the same name."""
+    """Put an environment first among the saved environments. Replaces an environment with the same name."""
     _remember(lambda before: before._replace(environments=_first(word, before.environments, _name_of)))
 
 

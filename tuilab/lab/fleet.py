@@ -32,8 +32,8 @@ class Stoppable(Protocol):
 
 
 async def open_grid(on: str, jobs: int) -> Grid:
-    """Open the fleet's nodes. Raises WorkerError, or InputError if an argument is invalid or Dask is not
-    installed.
+    """Open the fleet's nodes. Raises WorkerError on failure. Raises InputError if an argument is invalid or
+    Dask is not installed.
     """
     try:
         from tuilab.fleet.dask_grid import DaskGrid

@@ -69,7 +69,7 @@ class Stopped(Exception):
 
 
 class CancellableProgress:
-    """Progress and stop flag of a long operation. The page and the operation's thread share this object."""
+    """Progress and stop flag of a long operation, shared by a page and the thread of the operation."""
 
     def __init__(self, what: str) -> None:
         self.what, self.done, self.total, self.note = what, 0, 0, ""
@@ -114,7 +114,7 @@ class History:
 
     @property
     def unread(self) -> Mapping[str, str]:
-        """Descriptions of the unreadable parts of the damaged runs that were read, by run id."""
+        """For each run in which damage was found while reading, a description of the damage."""
         return self.store.unread
 
     @property
@@ -154,11 +154,11 @@ class History:
         return self.store.state(self.find(start).run)
 
     def compare(self, a: str, b: str) -> Comparison:
-        """Compare two runs arm by arm, at each point that both runs measured. Raises InputError."""
+        """Compare two runs arm by arm, at each sweep point that both runs measured. Raises InputError."""
         return compare(self.state(a), self.state(b))
 
     def document(self, start: str, format: str) -> Iterator[str]:
-        """Yield the parts of a document about a run: markdown, html, csv or json. Raises InputError.
+        """Yield a report on a run, part by part, as markdown, html, csv or json. Raises InputError.
 
         The judged claims are those of the current version of the run's preset.
         """
@@ -209,10 +209,10 @@ class History:
 
     @contextmanager
     def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
-        """Close this history, and yield one whose deletions shrink the file at once, even on a full disk.
+        """Close this history, and yield a history whose deletions shrink the file at once, even on a full
+        disk. Meanwhile, a temporary copy of the file is kept elsewhere.
 
-        Meanwhile, a temporary copy of the file is kept elsewhere. say: called with a message that names this
-        copy. Raises OSError if there is no space for the copy.
+        say: called with a message that names this copy. Raises OSError if there is no space for the copy.
         """
         file = self.store.unwritable or self.store.file
         if file is None:
@@ -425,7 +425,7 @@ def first_page(
     history: History, *, search: str, order: tuple[str, bool], place: int, titles: Mapping[str, str]
 ) -> tuple[Extent, int, list[Entry], int]:
     """Return the extent of the list, the number of the page that contains the row `place`, the runs on this
-    page, and the row. A `place` outside the list is clipped.
+    page, and `place` itself, clipped to the list.
     """
     extent = browse.extent(history.store, search, titles)
     place = max(0, min(place, extent.runs - 1))
@@ -539,7 +539,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
     """Delete the runs in `found`, and then permanently remove the runs that were deleted more than a week
     ago.
 
-    Raises Stopped if the user stops the permanent removal; this does not restore the runs in `found`.
+    Raises Stopped if the user stops the permanent removal; the runs in `found` stay deleted.
     """
 
     def on(done: int, total: int) -> bool:

@@ -29,7 +29,7 @@ class Host:
 
 @dataclass
 class Hosts:
-    """All hosts that the user added, in order. Excludes this machine."""
+    """All hosts that the user added, in the order in which they were added. Excludes this machine."""
 
     known: dict[str, Host] = field(default_factory=dict)
     said: list[tuple[str, Level]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Hosts:
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """The known machines, by host name. A machine is known once the host's worker was ready."""
+        """The known machines, by host name. A machine becomes known when the host's worker is ready."""
         return {name: host.machine for name, host in self.known.items() if host.machine is not None}
 
     @property
@@ -137,8 +137,8 @@ def checked_hosts(words: Sequence[str], file: str = "") -> tuple[str, ...]:
     """Return the hosts that the user typed, with "" for this machine. Returns only this machine if the user
     typed none.
 
-    file: path of the user's own code; "" for a preset. Raises InputError for a name that ssh could misread,
-    or if there is a `file` and a host is not this machine.
+    file: path of the user's own code, which only this machine can measure; "" for a preset. Raises InputError
+    for a name that ssh could misread, and for another machine if there is a `file`.
     """
     named = tuple(dict.fromkeys(HERE if word in (LOCAL, HERE) else word for word in words))
     for host in named:

@@ -150,9 +150,9 @@ class Lab(RunController):
         self.state.presets.load(found or catalogue.load(*folders))
 
     def open_first(self, name: str) -> str:
-        """Open a preset by name or file, or the first preset if that fails, without measuring.
+        """Open the preset with this name or at this path, or else the first preset. Does not measure.
 
-        Returns the problem with the name; "" if there is none.
+        Returns why the requested preset could not be opened; "" if it was opened or `name` is "".
         """
         state, wrong = self.state, ""
         try:
@@ -246,7 +246,7 @@ class Lab(RunController):
         self._news.set()
 
     async def ready(self) -> Mapping[str, Machine]:
-        """Wait for all workers. Returns the machine of each host. Raises WorkerError if a host is
+        """Wait until all workers are ready. Returns the machine of each host. Raises WorkerError if a host is
         unavailable.
         """
         self._failed.clear()
@@ -409,7 +409,7 @@ class Lab(RunController):
     def begin(self, budget: BudgetName | None = None, sweep: Sweep | None = None) -> bool:
         """Measure the current settings, replacing the active run. Returns False if no preset is chosen.
 
-        If a finished run of the same settings missed its target precision, continue that run.
+        Continues a finished run of the same settings if this run did not reach its target precision.
         """
         further = self.state.further(budget) if sweep is None else None
         if further is not None and not self.saved.go_on(further):

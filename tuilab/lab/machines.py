@@ -51,7 +51,7 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
     """Parameter values that distinguish these runs from other runs of the preset."""
     row: Row
     disagreements: tuple[str, ...]
-    """Claims on which the preset's machines disagree."""
+    """Claims on which the machines that measured the preset disagree."""
 
 
 def load(store: Store) -> tuple[list[MachineLine], str]:

@@ -36,7 +36,7 @@ MOST_NAMES = 8
 def resolve(words: str) -> Subject:
     """Return the subject that the words name, without running any file.
 
-    Raises InputError if the file of code or of a model is missing or does not define the requested name.
+    Raises InputError if a Python file or a model file is missing or does not define the requested name.
     """
     if words.startswith(WATCH):
         return _program(words.removeprefix(WATCH))
@@ -59,7 +59,7 @@ def resolve(words: str) -> Subject:
 
 
 def _program(words: str) -> Program:
-    """Split the words like a shell, unless they are the path of a file. Raises InputError."""
+    """Split the words as a shell would, unless they are the path of a file. Raises InputError."""
     try:
         path, *arguments = [words] if _exists(words) else shlex.split(words) or [words]
     except ValueError as error:
@@ -80,7 +80,9 @@ def _is_path(words: str) -> bool:
 
 
 def _is_model_folder(words: str) -> bool:
-    """Return True for a folder that contains a SavedModel, and for any existing folder given with a slash."""
+    """Return True if the words name a folder that exists and either contains a SavedModel or is written with
+    a slash.
+    """
     folder = _folder(words)
     try:
         return folder.is_dir() and ("/" in words or (folder / GRAPH).exists())

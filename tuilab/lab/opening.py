@@ -22,7 +22,7 @@ from tuilab.model.shapes import checked, parse
 
 STDIN = "-"
 FIRST = 65_536
-"""Number of bytes at the start of a file that show whether the file is text."""
+"""Number of bytes that are read from the start of a file to find out whether the file is text."""
 
 
 def with_shapes(words: str) -> tuple[str, Opening]:

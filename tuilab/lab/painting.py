@@ -29,8 +29,8 @@ class Painting:
             self._send(Painted(id=shown.run))
 
     def hold(self, take: Callable[[Event], None], event: Event) -> bool:
-        """During a summary, hold back an event and return True. `take` receives the event after the
-        summary.
+        """If a summary is being computed, hold back the event until the summary is complete, and return True.
+        Otherwise return False. `take` then receives the event.
         """
         if self._state.summing:
             self._held.append((take, event))

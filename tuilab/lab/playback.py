@@ -21,7 +21,7 @@ class Playback:
         self._warned = False
 
     def begin(self, replay: Replay) -> None:
-        """Start to replay a run. Any current run must be stopped first."""
+        """Start replaying a run. Any current run must be stopped first."""
         started = replay.started
         if started is None:
             return
@@ -60,7 +60,7 @@ class Playback:
 
     def to_the_end(self) -> bool:
         """Show the rest of a replayed run that had been stopped, so that the run can be continued. Returns
-        False if no such run is replayed.
+        False if the replay has already ended, or does not show a stopped run.
         """
         replay = self.replay
         if replay is None or not replay.stopped or replay.over:

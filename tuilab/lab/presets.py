@@ -20,7 +20,7 @@ class Presets:
     all: tuple[Preset, ...] = ()
     """Presets in display order: those of the documents, then the user's own."""
     listed: frozenset[str] = frozenset()
-    """Names of the presets that the command line knows, not of those opened only in this lab."""
+    """Names of the presets that the command line also finds. Excludes presets opened only in this lab."""
     problems: tuple[Problem, ...] = ()
     own: dict[str, Own] = field(default_factory=dict)
 

@@ -256,8 +256,8 @@ def proven(proof: Proof, result: RunResult) -> Proven:
 
 
 class Shown(NamedTuple):
-    """Times in seconds of code with the mistake (`said`) and without it (`true`). The other fields have the
-    meaning of those of `Proven`; `interval` is `Proven.factor_ci95`.
+    """Times in seconds of code with the mistake (`said`) and without it (`true`), and their descriptions.
+    `interval` is `Proven.factor_ci95`.
     """
 
     said: float | None

@@ -132,7 +132,9 @@ class RunRecorder:
             self._state.unkept = self.unkept
 
     def record(self, event: Event) -> None:
-        """Save an event of any run, even of a run that the state does not follow, as on a fleet."""
+        """Save an event of any run, including runs that the state does not follow, such as the runs of a
+        fleet.
+        """
         run = getattr(event, "run", "")
         if isinstance(event, RunStarted) and self.spool and run not in self._spooled:
             self._spooled.add(run)
@@ -197,8 +199,8 @@ class RunRecorder:
         return f"not saved: {reason}; its data is in {shortened(place)}"
 
     def _look(self) -> None:
-        """Report once that the store fails or works again. While the store fails, retry every `RETRY_S`
-        seconds.
+        """Report once when the store fails, and once when it works again. While the store fails, retry every
+        `RETRY_S` seconds.
         """
         recorder = self._recorder
         self._state.unkept = self.unkept
@@ -239,7 +241,7 @@ class RunRecorder:
 
     @property
     def again(self) -> bool:
-        """True if the store's current file has seemed damaged before."""
+        """True if the store's current file has already seemed damaged once."""
         return self._recorder.again
 
     def recreate(self) -> bool:

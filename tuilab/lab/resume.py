@@ -33,8 +33,8 @@ MOST_FURTHER = 20
 
 
 def request(state: RunState) -> Measure:
-    """Return the request that completes or refines a run. Raises InputError if the run is already
-    complete.
+    """Return the request that completes a stopped run, or adds processes to an imprecise run. Raises
+    InputError if the run is complete and precise, or if a fleet measured it.
     """
     sure = confidence(state)
     if state.budget is not None and (more := further(state, sure.half_width, state.budget)) is not None:
@@ -116,7 +116,7 @@ def further(state: RunState, half_width: float | None, budget: Budget) -> Measur
 
 
 def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> float:
-    """Estimate the seconds that a request takes. import_s: seconds in which a fresh process imports
+    """Estimate the seconds that a request takes. import_s: seconds that a fresh process needs to import
     TensorFlow.
     """
     budget, arms, more = request.budget, len(request.arms), request.budget.workers - request.worker
@@ -145,10 +145,12 @@ def describe_rest(
     import_s: float = IMPORT_S,
     brief: bool = False,
 ) -> str:
-    """Describe the precision that continuing a finished run would achieve, and its cost, as in
-    `{run} continues: about ± 10% in about 18 s`; no figures if more rounds would not narrow the intervals.
+    """Describe the precision that continuing a finished run would achieve, and its cost, as in `{run}
+    continues: about ± 10% in about 18 s`. If more rounds would not narrow the intervals, describe the reason
+    and the remedy instead.
 
-    act: beginning of the sentence, such as `{run} continues`. brief: omit the reason if there are no figures.
+    act: beginning of the sentence, such as `{run} continues`. brief: describe only the remedy, without the
+    reason.
     """
     reached, wanted = forecast(state, request.budget.workers), request.budget.precision
     if reached is None:

@@ -81,15 +81,15 @@ class SavedRuns:
         self._mark(event)
 
     def extend(self, request: Measure) -> Measure:
-        """Append the events of a request to the saved run with the request's id. Returns the request with the
-        lab's settings for saving.
+        """Save the coming events of a request with the run that the request continues. Returns the request
+        with the lab's settings for saving.
         """
         self.record().go_on(request.id)
         return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
 
     def go_on(self, request: Measure) -> bool:
-        """Save further events with the run that the request continues. Returns False if the history does not
-        contain that run.
+        """Save the coming events of a request with the run that the request continues. Returns False if the
+        history does not contain this run.
         """
         if self._recorder is None:
             return True
@@ -129,8 +129,8 @@ class SavedRuns:
             marks.keep(file.parent, machine.key, known)
 
     def set_aside(self, error: sqlite3.Error) -> str:
-        """Continue after an error that indicates a damaged history. An intact file stays in use, a damaged
-        one is renamed.
+        """Continue after an error that indicates a damaged history. An intact file stays in use; a damaged
+        file is renamed.
 
         Returns a message for the user; "" if the error has another cause or the recovery fails.
         """

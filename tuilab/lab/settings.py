@@ -104,7 +104,9 @@ class Settings:
 
     @property
     def title(self) -> str:
-        """The preset's title with the current sizes. A title of changed settings ends with `*`."""
+        """The preset's title with the current sizes, followed by `*` if the settings differ from the
+        preset's.
+        """
         if self.original:
             return self.preset.title
         title, before = self.preset.title, self.as_declared.values
@@ -285,8 +287,8 @@ def _choice(name: str, help: str, options: Sequence[str], present: str) -> Contr
 
 
 def device_choice(settings: Settings, machine: Machine | None, known: Sequence[str] = ()) -> Control:
-    """Return the device slider. Its stops: CPU, each GPU, CPU with first GPU, all devices, and the stops of
-    other hosts.
+    """Return the device slider. Its stops: CPU, each GPU, the CPU with the first GPU, all devices, and the
+    stops of other hosts.
 
     known: the other hosts.
     """

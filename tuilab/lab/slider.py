@@ -46,8 +46,8 @@ class Reach:
         return self.between if value % self.multiple else ""
 
     def spans(self, value: Value) -> bool:
-        """Return True if a value is between the limits, whether or not it is an allowed multiple. True for
-        every choice.
+        """Return True if a value is between the limits, even if it is not an allowed multiple. Always True
+        for a `Choice`.
         """
         return isinstance(value, str) or self.low <= value <= self.high
 
@@ -160,7 +160,7 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
         moved += direction * parameter.step
     else:
         base = 2 if parameter.binary else 10
-        # below a power of two or ten, use the step of the octave or decade below
+        # at a power of two or ten, a step down has the size of a step in the octave or decade below
         size = base ** math.floor(math.log(max(1, value - (direction < 0)), base) + 1e-9)
         step = max(1, size // (16 if parameter.binary else 10))
         step = -(-step // parameter.multiple) * parameter.multiple

@@ -52,7 +52,7 @@ warm.
 """
 MOST_LOG = 100_000
 LONG_S = 2.0
-"""Duration of a wait, in seconds, from which the screen shows the elapsed time."""
+"""Seconds of waiting after which the screen shows the elapsed time."""
 LONG = 50_000
 """Number of samples above which a run is summarized in a thread."""
 
@@ -92,13 +92,15 @@ class Place:
 @dataclass
 class LabState:
     clock: Callable[[], float] = time.monotonic
-    """Returns the time in monotonic seconds. Every `since` and `_at` of the lab is such a time."""
+    """Returns the current monotonic time in seconds. The lab's `since` and `_at` fields hold times of this
+    clock.
+    """
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     presets: Presets = field(default_factory=Presets)
     spool: str = ""
     """Folder in which a worker saves a run until the history contains the run; "" if there is no folder."""
     background: dict[str, str] = field(default_factory=dict)
-    """Runs that continue without their lab: the file with a run's events, by run id."""
+    """Runs that continue without their lab: path of the file with the run's events, by run id."""
     from_background: str = ""
     """Preset of the last run that finished in the background; "" once this lab has started a run."""
     unkept: str = ""
@@ -118,7 +120,7 @@ class LabState:
     budget: BudgetName = "quick"
     worker: Worker = field(default_factory=Worker)
     import_s: float = IMPORT_S
-    """Time in seconds in which a fresh worker imports TensorFlow: measured for the last worker, or a typical
+    """Seconds that a fresh worker needs to import TensorFlow: measured with the last worker, or a typical
     value.
     """
     machine: Machine | None = None
@@ -265,7 +267,7 @@ class LabState:
 
     def further(self, budget: BudgetName | None = None) -> Measure | None:
         """Return the request that completes the stopped run on the screen, or adds processes to a finished
-        run that misses the budget's precision.
+        run that did not reach the budget's precision.
 
         Returns None if nothing is missing, or if the settings, the machine or the code differ from the run's.
         """

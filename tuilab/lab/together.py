@@ -40,8 +40,8 @@ def doubled(request: Measure) -> Measure:
 
 
 def devices_of(request: Measure, present: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the devices to measure on each host: the arms' devices that the host has, or all devices of the
-    host's arms if the host has none of them.
+    """Return the devices to measure on each host: those of the arms' devices that the host has. If the host
+    has none of them, all of the arms' devices are returned, present or not.
     """
     out = {}
     for host, own in present.items():

@@ -102,7 +102,7 @@ class Watched:
     processors_began: float = field(default_factory=process_time)
     card: str = ""
     tried: dict[tuple[str, str, int], Tried] = field(default_factory=dict)
-    """Trials of findings on the program's step, by code and line of the finding."""
+    """Trials of findings on the program's step, by `Bottleneck.key` (code, file and line of the finding)."""
     place: Beside = field(default_factory=Beside)
     looked_beside: float = 0.0
     loads: Loads = field(default_factory=Loads)
