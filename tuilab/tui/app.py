@@ -244,7 +244,7 @@ class LabApp(LastingApp):
         self.theme_changed_signal.subscribe(self, self.remember_theme)
 
     def on_app_focus(self) -> None:
-        """Redraw the whole screen, because a reloaded browser page is empty."""
+        """Redraw the whole screen: after a reload, the page in a browser is empty."""
         if self.is_web:
             self.refresh()
 

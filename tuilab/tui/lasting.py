@@ -92,7 +92,7 @@ class Forgiving:
     _last = ""
 
     def write(self, text: str) -> int:
-        # Textual paints a screen twice when it is shown again, with the same bytes.
+        # When a screen is shown again, Textual paints it twice with the same bytes.
         if len(text) > PAINT and text == self._last:
             return len(text)
         self._last = text

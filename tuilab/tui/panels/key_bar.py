@@ -17,8 +17,8 @@ class KeyBar(LineWidget):
     """Shows each key with its action. A click on a key runs its action. The key of the command palette is on
     the right.
 
-    Textual's own footer creates new widgets for all keys whenever the focus moves. Creating them takes 80% of
-    the time for styling a screen, and causes another layout and repaint.
+    Textual's own footer creates new widgets for all keys whenever the focus moves. Their styling takes 80% of
+    the time for styling the whole screen, and they cause another layout and repaint.
     """
 
     DEFAULT_CSS = """

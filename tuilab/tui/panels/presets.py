@@ -55,7 +55,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self._prompts: list[Content] = []
         self._opened, self._modified = "", False
         self._clicked: int | None = None
-        """The row to which a click moved the cursor; None if the cursor moved there in another way."""
+        """All rows, including those that the search hides."""
         self._verdicts: Mapping[str, str] = {}
         self._emulated: Collection[str] = ()
 

@@ -1,4 +1,4 @@
-"""The panel with the tabs, and with the open view below the tabs."""
+"""The panel with the tabs and, below the tabs, the open view."""
 
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -80,7 +80,8 @@ has the focus, a view's key shows the view; pressing it again moves the focus th
         would have to import Tabs at startup.
         """
         event.stop()
-        # After two quick key presses, the event of the first one arrives after the second one was handled.
+        # After two quick key presses, the event of the first press may arrive when the second press has
+        # already been handled.
         if event.tab.id and event.tab.id != self.key and event.tab.id == event.tabs.active:
             await self.open(event.tab.id)
 

@@ -107,7 +107,7 @@ class Opener:
             header.opens(self.reading, self._lab.state)
 
     async def _open(self, words: str, taken: Callable[..., None]) -> None:
-        """Open the subject of the words. Raises InputError, or Unanswered if the user's code raises an
+        """Open the subject that the words name. Raises InputError, or Unanswered if the user's code raises an
         error.
         """
         from tuilab.lab import opening

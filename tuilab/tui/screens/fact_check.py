@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FactCheckScreen(Page[None], Hearing):
-    """Starts to measure when the page opens. `space` stops and continues the measurement."""
+    """Starts measuring when the page opens. `space` stops and continues the measurement."""
 
     HELP = """\
 ## Fact-check

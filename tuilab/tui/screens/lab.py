@@ -132,7 +132,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.call_after_refresh(self._frame)
 
     async def _frame(self) -> None:
-        """Create the empty frames. This takes half as long as the first paint."""
+        """Create the empty frames."""
         from tuilab.tui.panels.header import Header
         from tuilab.tui.panels.key_bar import KeyBar
         from tuilab.tui.panels.views import Views
@@ -198,7 +198,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
             await self.controls.draw()
             self.drawing.show(~Change.NOTHING)
         notices = lab.saved.keep(finish=options.hangup == "finish")
-        self.drawing.show(Change.LOOK)  # `keep` has read the saved verdicts
+        self.drawing.show(Change.LOOK)  # show the saved verdicts, which `keep` has read
         self.filled = True
         self.refresh_bindings()
         for problem in [*notices, *self._read_keymap()]:
@@ -269,7 +269,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
             self.corner.say(words)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Dim the actions that need the lab until the screen is filled."""
+        """Until the screen is filled, dim the actions that need the lab."""
         if action == "replay" and parameters:
             return self.filled and self.lab.playback.replay is not None
         if action == "watched":

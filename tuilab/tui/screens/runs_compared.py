@@ -20,7 +20,7 @@ from tuilab.tui.widgets.table import Column, Table
 LETTERS = "ABCDEFGH"
 MOST = len(LETTERS)
 ABSENT = Figure(median_s=math.inf, low_s=None, high_s=None)
-"""Stands for an arm that a run lacks."""
+"""Placeholder for an arm that a run did not measure."""
 
 
 class RunsCompared(Page[None]):
@@ -131,8 +131,8 @@ def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
 
 
 def style(figure: Figure) -> TextStyle:
-    """Return the style of a ratio: for faster, for slower, or muted if the ratio does not clearly differ from
-    1.
+    """Return the style of a ratio: one style for a faster run, one for a slower run, and muted if the ratio
+    does not clearly differ from 1.
     """
     if figure.ratio is None or not figure.differs:
         return MUTED

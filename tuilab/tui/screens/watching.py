@@ -117,7 +117,7 @@ class About(LineWidget):
         if self.finding is None:
             return []
         said, change = (spoken(self, text) for text in says.about(self.finding))
-        # The change gets its lines first, because the table already shows the finding.
+        # The advised change gets its lines before the finding, because the table already shows the finding.
         if self.trial:
             change = f"{spoken(self, self.trial)}. {change}"
         changes = clip(change, width, max(1, height - 1))

@@ -49,7 +49,7 @@ other machines that are pinned as ghosts also race, labeled with machine and dat
         bars.empty = why_empty(lab_state)
         run, rounds = self._raced
         if lab_state.shown.run != run or lab_state.shown.rounds < rounds:
-            # The lanes of a race are invalid for another run, or after a replay was rewound.
+            # The lanes of a race are invalid for another run, or after the replay has been rewound.
             self.query_one(Race).end()
         # Reserve a row for each arm and one for the scale. The numbers get the remaining rows.
         bars.show_result(result, looks)

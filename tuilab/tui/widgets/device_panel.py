@@ -33,7 +33,7 @@ LEAST_ROWS = 3
 BESIDE = 80
 """Minimum width for two graphs side by side."""
 ORDER = ("use", "memory", "copies", "worker", "power", "clock")
-"""Labels of figures, the most important first. Graphs that do not fit are omitted from the end."""
+"""Labels of figures, the most important first. If not all graphs fit, the last ones are omitted."""
 GAP = ("   ", TEXT)
 STYLES = {"CPU": TextStyle("cpu1"), "GPU": TextStyle("gpu1")}
 

@@ -25,7 +25,7 @@ class Picking(LineWidget, can_focus=True):
         """The cursor has moved to another arm."""
 
     def __init__(self, *, turned: bool = False, empty: str = "") -> None:
-        """turned: start with the alternative scale."""
+        """turned: start with the widget's alternative scale (logarithmic, or one scale per bar)."""
         super().__init__(empty=empty)
         self._arms: tuple[ArmResult, ...] = ()
         self._marks: Mapping[str, Mark] = {}

@@ -60,7 +60,8 @@ def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, 
     label = min(max(cell_len(racer.name) for racer in racers) + 3, width * 3 // 5)
     for racer in racers:
         share = min(1.0, elapsed_s / FIRST_S * best / racer.seconds)
-        # A ratio of medians would differ from the ratios below the race, which are computed round by round.
+        # Show a time, not a ratio: a ratio of medians would differ from the ratios below the race, which are
+        # computed round by round.
         text = seconds(CALLS * racer.seconds) if share >= 1.0 else ""
         name = fit(racer.name, label - 3)
         mark = marks.get(racer.arm.id) or marks_for([racer.arm])[racer.arm.id]

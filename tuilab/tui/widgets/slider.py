@@ -283,7 +283,7 @@ there shows the reason.
             self._take(mark)
 
     def action_edit(self) -> None:
-        """Start to type a value; for choices, select the next choice."""
+        """Start typing a value; for choices, select the next choice."""
         if self._numeric:
             self._type("")
         else:

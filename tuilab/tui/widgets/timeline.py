@@ -32,7 +32,7 @@ FILL = 70
 A lower percentage would make two phases look the same on a terminal with 256 colors.
 """
 LEAST_WITH_LEGEND = 6
-"""Minimum rows for a separate legend. With fewer rows, the legend ends the last line."""
+"""Minimum rows for a separate legend. With fewer rows, the legend is at the end of the last line."""
 LEAST_WORDS = 16
 """Minimum cells for an event's description next to the legend. With fewer, the legend is hidden."""
 
