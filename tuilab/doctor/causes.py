@@ -1,4 +1,4 @@
-"""All causes that the doctor knows, in the order in which it tries them.
+"""All causes that the doctor knows, in the order in which it checks them.
 
 A cause is a function of the findings; its docstring states the cause. `@without_gpu` causes explain why
 TensorFlow lists no GPU; `@with_gpu` causes explain why a listed GPU does not work.
@@ -25,13 +25,13 @@ from tuilab.model.quantity import plural, size
 Judge = Callable[[Findings], Cause | None]
 
 NO_GPU: list[tuple[str, Judge]] = []
-"""Causes to try if TensorFlow lists no GPU: pairs of a layer, such as `driver`, and a function that
+"""Causes to check if TensorFlow lists no GPU: pairs of a layer, such as `driver`, and a function that
 recognizes the cause.
 """
 
 GPU_LISTED: list[tuple[str, Judge]] = []
-"""Causes to try if TensorFlow lists a GPU: pairs of a layer, such as `device`, and a function that recognizes
-the cause.
+"""Causes to check if TensorFlow lists a GPU: pairs of a layer, such as `device`, and a function that
+recognizes the cause.
 """
 
 LAST = ("silent", "unknown", "well")
@@ -249,7 +249,7 @@ def device_files_denied(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def does_not_answer(f: Findings) -> Cause | None:
-    """A call into the driver never returned, or crashed its process."""
+    """A call into the driver never returned, or crashed the process that made it."""
     code = "driver-wedged"
     if f.libcuda.hung or f.kernel.hung:
         what = f.libcuda.hung or f"opening {f.kernel.hung}"
@@ -335,7 +335,7 @@ def fabric_not_ready(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def mps_down(f: Findings) -> Cause | None:
-    """The Multi-Process Service that this process must use is not running."""
+    """NVIDIA's Multi-Process Service, which this process must use, is not running."""
     if f.init != cuda_errors.MPS_CONNECTION_FAILED:
         return None
     cause = f"the Multi-Process Service does not answer ({_error_name(f)})"
@@ -371,7 +371,7 @@ def module_not_loaded(f: Findings) -> Cause | None:
 @without_gpu("driver")
 @with_gpu("device")
 def busy(f: Findings) -> Cause | None:
-    """The GPU is in exclusive compute mode and in use by another program, or its mode allows no program."""
+    """Another program has exclusive use of the GPU, or the GPU's compute mode allows no program."""
     device = _device(f)
     mode = device.access.compute_mode if device else ""
     unavailable = f.init == cuda_errors.DEVICE_UNAVAILABLE or "busy" in f.tensorflow.log
@@ -549,7 +549,7 @@ def hidden_as_well(f: Findings) -> Cause | None:
 
 @without_gpu("nvml")
 def nvml_missing(f: Findings) -> Cause | None:
-    """libnvidia-ml is missing: TensorFlow 2.21 then silently lists no GPU."""
+    """libnvidia-ml is missing, so TensorFlow 2.21 lists no GPU and reports no error."""
     absent = f.libraries.missing("driver")
     if not absent or not f.driver_works:
         return None
@@ -894,7 +894,7 @@ def skipped_by_others(f: Findings) -> Cause | None:
 
 @with_gpu("toolchain")
 def ptxas_missing(f: Findings) -> Cause | None:
-    """Everything works, but without ptxas the driver compiles XLA's output, which is slower."""
+    """Everything works, but without ptxas the driver compiles XLA's output, which takes longer."""
     if "ptxas" not in f.tensorflow.log or f.tensorflow.failed:
         return None
     cause = (

@@ -96,8 +96,9 @@ def libcuda() -> None:
 
 
 def libraries(wanted: str) -> None:
-    """Open each library of `[[soname, [path, …]], …]` (JSON) by its first existing path, or else by its
-    name.
+    """Open each library by its first existing path, or else by its name.
+
+    wanted: `[[soname, [path, …]], …]` as JSON.
     """
     for soname, paths in json.loads(wanted):
         tell(at=soname)

@@ -96,7 +96,7 @@ finding. The probes of TensorFlow and of the sandbox follow.
 def examine(
     place: Place | None = None, limit_s: float = LIMIT_S, wait: Wait = lambda seconds: None
 ) -> DoctorReport:
-    """Run all probes within `limit_s` seconds and return the causes. Never imports TensorFlow in this
+    """Run all probes within `limit_s` seconds and return the report. Never imports TensorFlow in this
     process.
 
     wait: called with the number of extra seconds if the driver is compiling kernels for the GPU.

@@ -62,7 +62,7 @@ def ptxas(f: Findings) -> str:
 
 
 def on_host(f: Findings, command: str) -> str:
-    """If this process is in a container, prefix the command with a note to run it on the host."""
+    """Return the command. If this process is in a container, add a note to run the command on the host."""
     return f"{command}  # on the host, outside the container" if f.container.kind else command
 
 

@@ -57,7 +57,7 @@ class KernelDriver:
     fabric_manager: bool = False
 
     def failing(self, *errors: str) -> tuple[str, ...]:
-        """Return the device files that cannot be opened for one of these reasons."""
+        """Return the device files that cannot be opened because of one of these errors, such as `EACCES`."""
         return tuple(path for path, error in self.unopened.items() if error in errors)
 
     @property

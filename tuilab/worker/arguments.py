@@ -33,8 +33,8 @@ TRIES = 8
 class ShapesNeededError(InputError):
     """Raised if a function has arguments of unknown shape.
 
-    trace: traces the function, given shapes for the arguments in `lacking`. known: the shapes of the other
-    arguments.
+    trace: traces the function with given shapes for the arguments in `lacking`. known: the shapes of all
+    other arguments.
     """
 
     def __init__(self, name: str, lacking: Sequence[str], trace: Trace, known: Sequence[str] = ()) -> None:
@@ -97,7 +97,7 @@ class Arguments:
     bound: frozenset[str] = frozenset()
     """Names of the function's parameters that receive an argument."""
     ranges: dict[str, Range] = field(default_factory=dict)
-    """Value ranges found by `learn`, by tensor name."""
+    """Value ranges that `learn` found, by tensor name."""
     _learned: Mapping[str, Value] | None = field(default=None, repr=False)
 
     def filled(self, tf: Any, values: Mapping[str, Value], largest: bool = False) -> tuple[Any, Any]:

@@ -46,7 +46,7 @@ _PATHS = (
     *("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "CUDA_HOME", "CUDA_PATH"),
     *("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", guest.FOLDER, guest.COMPILED),
 )
-"""Environment variables that list folders or files of the software."""
+"""Environment variables with paths of software that a confined process may read."""
 
 
 def confined_scope() -> str:

@@ -75,7 +75,9 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 class Names:
-    """Translates GPU names in lines (`GPU:0`, `gpu0.graph…`) between this process and the machine."""
+    """Translates the GPU names in protocol lines (`GPU:0`, `gpu0.graph…`) between this process and the
+    machine.
+    """
 
     def __init__(self, order: Sequence[int]) -> None:
         self._out = {inside: number for inside, number in enumerate(order) if inside != number}

@@ -37,7 +37,7 @@ class Range:
     flags: bool = False
     """True for a mask that holds only 0 and 1."""
     splits: bool = False
-    """True for the row splits of ragged rows."""
+    """True for the row splits of a ragged tensor."""
     words: tuple[Any, ...] = ()
     """Keys of the lookup table that the input indexes."""
 

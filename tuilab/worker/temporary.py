@@ -1,6 +1,6 @@
 """Manages the folder for this process's temporary files.
 
-The process's guard deletes the folder. If the guard fails to, the next worker that starts deletes it.
+The process's guard deletes the folder. If the guard fails, the next worker that starts deletes the folder.
 """
 
 import contextlib

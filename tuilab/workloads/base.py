@@ -62,8 +62,8 @@ class Build(Protocol):
     """The worker's services for a workload's `build` function.
 
     tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`). cold: True to use
-    several inputs in turn, which together exceed the last-level cache. observing: True in the process that
-    reports the facts that are the same in every process of a run.
+    several inputs in turn, which together exceed the last-level cache. observing: True if the workload should
+    report facts that are equal in every process of a run; only one process reports them.
     """
 
     tf: Any
@@ -78,10 +78,10 @@ class Build(Protocol):
         """Return a numeric parameter's value."""
 
     def word(self, name: str) -> str:
-        """Return a choice's value."""
+        """Return the value of a parameter with named options."""
 
     def flag(self, name: str) -> bool:
-        """Return a flag's value."""
+        """Return the value of a flag parameter."""
 
     def compiled(self, function: Function) -> Function:
         """Return the function in the arm's mode: unchanged, as a graph, or compiled by XLA."""

@@ -139,9 +139,9 @@ def weights(tried: Sequence[Tried]) -> float:
 def line_of(tried: Sequence[Tried]) -> tuple[float, float]:
     """Fit a line to the memory of a call; return its bytes at batch 0 and its bytes per example.
 
-    A line from the weights to a peak bounds the bytes per example from above. A peak also contains memory
-    that does not grow with the batch (copies of weights), and chunks of up to twice a tensor's size. So a
-    line between two peaks may be too flat or too steep, and is used only if a third peak lies on it.
+    A peak also contains memory that does not grow with the batch (copies of weights), and chunks of up to
+    twice a tensor's size. So a line through two peaks may be too flat or too steep, and is used only if a
+    third peak lies on it. Otherwise, the line goes from the weights to the lowest peak per example.
     """
     base = weights(tried)
     slope = min((each.peak - base) / each.batch for each in tried)

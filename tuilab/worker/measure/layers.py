@@ -95,8 +95,8 @@ class Layers:
         return ("/".join(found), "") if found else None
 
     def _child(self, level: Tree, scope: str) -> str | None:
-        """Return the layer of a scope. From the second use of a layer on, Keras appends a number to the
-        scope.
+        """Return the layer that a scope belongs to. From the second use of a layer on, Keras appends a number
+        to the scope.
         """
         plain = _AGAIN.sub("", scope)
         order = (scope, plain) if self._exact else (plain, scope)

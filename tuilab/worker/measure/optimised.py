@@ -60,7 +60,7 @@ def stateful(op: Any) -> bool:
 
 
 def attributes(op: Any) -> bytes:
-    """Return the attributes and the device, which distinguish ops of the same type with the same inputs."""
+    """Return the op's attributes and device, which distinguish ops of the same type with the same inputs."""
     node = op.node_def
     kept = sorted((k, v.SerializeToString(deterministic=True)) for k, v in node.attr.items() if k[0] != "_")
     return repr((kept, node.device)).encode()

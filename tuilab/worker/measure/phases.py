@@ -186,8 +186,8 @@ def _folders(tf: Any) -> tuple[str, ...]:
 class OwnClock:
     """A clock that runs only while Python executes code outside `folders`.
 
-    Time in a library outside these folders counts for the code that calls the library. If TensorFlow calls
-    back user code, the clock runs.
+    Time in a library outside these folders counts for the code that calls the library. While TensorFlow calls
+    user code, the clock runs.
     """
 
     def __init__(self, folders: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Prepares an arm for timing: checks memory, builds it, calls it twice, finds its device."""
+"""Prepares an arm for timing: checks the memory, builds the arm, calls it twice, and finds its device."""
 
 import re
 from collections.abc import Sequence

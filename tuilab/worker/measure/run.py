@@ -111,7 +111,7 @@ def limit_s(request: Measure) -> float:
 
 
 def reached(state: RunState) -> float | None:
-    """Return the largest relative half-width of the 95% intervals; None without intervals."""
+    """Return the largest relative half-width of the arms' 95% intervals; None if no arm has an interval."""
     known = [estimate(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()]
     halves = [e.relative_half_width for e in known if e and e.relative_half_width is not None]
     return max(halves, default=None)

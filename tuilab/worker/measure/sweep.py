@@ -132,8 +132,9 @@ class _Point:
         )
 
     def _report_warmup(self, cell: TimedArm, per_call_s: float) -> None:
-        """Report the warm-up, but no more often than rounds are reported. Its first block is reported at
-        once, so that moving a slider has a visible effect.
+        """Report the warm-up, but no more often than rounds are reported.
+
+        The first block is reported at once, so that moving a slider has a visible effect.
         """
         self._warming.append(per_call_s)
         reporter = self._bench.reporter

@@ -158,8 +158,9 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Return the part of the work in `gone` that did not run, by op type. ran: number of ops that ran, by
-        type.
+        """Return the work that did not run, by op type.
+
+        gone: the work of ops that may have been removed. ran: the number of ops that ran.
         """
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
@@ -309,7 +310,7 @@ class OwnCode:
     later: list[Watch] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
     shapes: list[tuple[Any, ...]] = field(default_factory=list)
-    """Shapes of all results and of the variables that the call read, for each later call."""
+    """For each later call, the shapes of its results and of the variables that it read."""
     counted: Counted | None = None
     """Work of the ops in the last call; None if a graph provides it."""
 

@@ -17,7 +17,7 @@ from tuilab.workloads.base import Workload
 
 TELL_S = 0.5
 LEAST_TOLD = 20_000_000
-"""In bytes. Progress in reading is reported only for larger models."""
+"""In bytes. The progress of reading a model is reported only for larger models."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 

@@ -321,9 +321,7 @@ class Given:
         return done
 
     def sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
-        """Return the sizes among the values, and the sizes of dimensions that must be equal to one of
-        them.
-        """
+        """Return the sizes in `values`, and the sizes of the dimensions that are tied to one of them."""
         found = sizes(values)
         return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
 

@@ -658,7 +658,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
 
 
 def _is_table(value: Any) -> bool:
-    """Return True if the description contains the table itself, not the name of a file."""
+    """Return True if the description contains the lookup table itself, not the name of a file."""
     if isinstance(value, dict):
         inner = value.get("config")
         value = inner.get("value") if isinstance(inner, dict) else inner

@@ -75,9 +75,7 @@ def _dtype(tf: Any, text: str) -> str:
 
 
 def _forced_response(tf: Any, kernels: OpKernels, dtype: str) -> str:
-    """Return TensorFlow's response to the op on the GPU. If no dtype is given, uses float32 if the op accepts
-    it.
-    """
+    """Return TensorFlow's response to the op on the GPU. Without a `dtype`, prefers float32."""
     preferred = sorted(dtypes(kernels), key=lambda name: name != "float32")
     chosen = dtype or next(iter(preferred), "float32")
     return forced(tf, kernels, {kernels.main: chosen} if kernels.main else {})

@@ -33,7 +33,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Argument:
-    """An input or output: its type is fixed (`dtype`) or named by a type attribute (`attribute`).
+    """An input or output of an op. Its type is fixed (`dtype`) or named by a type attribute (`attribute`).
 
     many: the attribute that holds the number of tensors; "" for a single tensor.
     """

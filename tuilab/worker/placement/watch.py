@@ -106,7 +106,9 @@ class WatchedCall:
         self.sizes[op] = [a + b for a, b in zip(self.sizes[op], sizes, strict=True)]
 
     def call(self, call: FunctionCall) -> None:
-        """Count one call of a function. A function without graphs was instantiated by an earlier call."""
+        """Count one call of a function. The runtime exports the function's graphs only for the first of equal
+        calls.
+        """
         if not call.graphs:
             for earlier in self.calls:
                 if (earlier.name, earlier.inputs) == (call.name, call.inputs):

@@ -46,8 +46,8 @@ class Drain:
         self._entered = False
 
     def pace(self) -> Any:
-        """Measure the pipeline's pace by drawing for a while. Return the last element and leave the pipeline
-        idle.
+        """Measure the pipeline's pace by drawing elements for a while. Return the last element and leave the
+        pipeline idle.
         """
         draws: list[float] = []
         begun = time.perf_counter()
