@@ -33,6 +33,7 @@ def load(tmp_path):
     [
         (GOOD + "sampels = 1\n", "parameters.sampels", "samples"),
         ('titel = "x"\n' + GOOD, "", "titel"),
+        ('file = "mine.py:step"\n' + GOOD, "", "file"),
         (GOOD.replace("4096", '"many"'), "parameters.samples", "256 to 16,777,216"),
         (GOOD.replace("4096", "5"), "parameters.samples", "256 to 16,777,216"),
         (GOOD.replace('"Small"', "5"), "title", "Expected `str`"),

@@ -103,7 +103,7 @@ def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
     """Parse a preset from TOML; return the preset or its problem."""
     try:
         preset = msgspec.toml.decode(toml_text(data, ""), type=Preset)
-        preset = msgspec.structs.replace(preset, name=name, file=file)
+        preset = msgspec.structs.replace(preset, name=name)
         return validate(preset)
     except msgspec.ValidationError as error:
         match = _AT.match(str(error))

@@ -27,7 +27,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     title: str
     """The title in lists, at most 50 characters."""
     workload: str
-    """Name of a workload."""
+    """Name of a workload. A preset file can name only a built-in workload, not your own code."""
     name: str = ""
     """The name used on the command line: the file name without its suffix."""
     summary: str = ""
@@ -48,5 +48,3 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What to do instead of what the example's code does."""
     sweep: Sweep | None = None
     """The axes to sweep."""
-    file: str = ""
-    """`path/to/file.py:function`, if the preset measures the user's code."""
