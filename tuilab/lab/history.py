@@ -189,8 +189,9 @@ class History:
         self.store.soft_delete(runs, asked=True)
 
     def undelete(self, run: str = "last") -> list[str]:
-        """Restore the deleted run whose id starts with `run`, or for `last` the runs of the last deletion;
-        return the restored runs. Raises InputError.
+        """Restore deleted runs and return their ids. Raises InputError.
+
+        run: start of a deleted run's id; `last` restores the runs of the last deletion.
         """
         if run == "last":
             return self.store.undo_delete()

@@ -209,8 +209,8 @@ class Lab(RunController):
         self._notify(change)
 
     def receive(self, event: Event) -> None:
-        """Apply a worker's event. If the event ends a run, first apply the range of results of similar runs,
-        which the summary of the run needs.
+        """Apply a worker's event. When a run ends, first add the range of results of similar runs, because
+        the run's summary needs this range.
         """
         if alike := self.saved.alike(event):
             super().receive(alike)

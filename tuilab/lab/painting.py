@@ -29,8 +29,8 @@ class Painting:
             self._send(Painted(id=shown.run))
 
     def hold(self, take: Callable[[Event], None], event: Event) -> bool:
-        """If a summary is being computed, hold back the event until the summary is complete, and return True.
-        Otherwise return False. `take` then receives the event.
+        """If a summary is being computed, hold back the event and return True; otherwise return False. After
+        the summary, `take` receives the event.
         """
         if self._state.summing:
             self._held.append((take, event))

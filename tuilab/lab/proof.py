@@ -1,7 +1,5 @@
-"""Proves a finding: measures the mistake with the document's op and shape, and compares the document's way of
-timing with the actual time.
-
-Measures a preset that was recognized in the document. Never runs the document's code.
+"""Proves a finding: measures a preset that was recognized in the document, and compares the time that the
+document's method reports with the actual time. Never runs the document's code.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -110,10 +108,9 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
 
 
 def _preset(presets: Sequence[Preset], finding: Finding, pattern: Pattern) -> tuple[Preset | None, str, int]:
-    """Return the recognized preset that best shows the pattern, preferring code near the finding.
-
-    Also returns how the preset is smaller than the document's code, and the number of steps per call in the
-    document.
+    """Return the preset that best shows the pattern, preferring presets that were recognized near the
+    finding. Also returns how the preset is smaller than the document's code, and the document's number of
+    steps per call.
     """
     best, line = _BEST.get(pattern, ()), finding.line
 

@@ -59,17 +59,17 @@ class SavedRuns:
     # Saving
 
     def record(self) -> RunRecorder:
-        """Start to save runs, and import runs that finished after their lab had ended."""
+        """Start saving runs, and import runs that finished after their lab had ended."""
         if self._recorder is None:
             self._recorder = RunRecorder(self._state, self._say, self.store)
             self._mark()
         return self._recorder
 
     def keep(self, finish: bool) -> Sequence[str]:
-        """Start to save runs. Returns messages for the user.
+        """Start saving runs. Returns messages for the user. Workers write the events to files as well, which
+        remain if this process is killed.
 
-        Workers write the events to files as well, which remain if this process is killed. finish: let workers
-        finish an active run after the lab has ended.
+        finish: let workers finish an active run after the lab has ended.
         """
         recorder = self.record()
         self._state.spool, self._state.finish = recorder.spool, finish

@@ -106,8 +106,9 @@ class Control:
 
 
 def stops(parameter: Slidable) -> list[Value]:
-    """Return the stops for the arrow keys: all choices; or powers of two; or numbers in steps of 1, 2 and 5;
-    or equally spaced values. Both ends of the range are stops.
+    """Return the stops for the arrow keys: all options of a choice; on a logarithmic scale, powers of two or
+    the numbers 1, 2, 5, 10 …; else equally spaced values. The lowest and the highest allowed value are always
+    stops.
     """
     if isinstance(parameter, Choice):
         return list(parameter.options)
@@ -132,7 +133,9 @@ def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
 
 
 def _rounds_of(parameter: LogInteger) -> list[int]:
-    """Return the parameter's powers of two or round numbers, multiplied by `multiple`."""
+    """Return `parameter.multiple` times each power of two (or each of 1, 2, 5, 10 …), up to the first product
+    above the parameter's maximum.
+    """
     of = parameter.multiple
     return [of * n for n in _round_numbers(parameter.high // of, parameter.binary)]
 

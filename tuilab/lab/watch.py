@@ -145,8 +145,8 @@ class Watched:
         return keep(self.program, self.page()) if self.program else ""
 
     def read(self, least: int = LEAST_READ) -> None:
-        """Read new profiler windows within the limit on CPU time: the first, the last and the middle window
-        come first.
+        """Read new profiler windows within the limit on CPU time, starting with the first, the last and the
+        middle window.
 
         least: number of windows of each kind of step that are always read.
         """
