@@ -135,7 +135,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
     @property
     def _shape(self) -> object:
-        """Identifies the set of controls, whatever their values."""
+        """A value that identifies the set of controls, whatever the controls' values."""
         return [c.parameter for c in self._sliders], [(s.group, s.key) for s in self._switches]
 
     def action_step(self, by: int) -> None:

@@ -382,7 +382,7 @@ it. Neither is ever pruned.
         self.app.push_screen(NoteScreen(f"Note on {titled([row])}", row.line.note), given)
 
     def action_pin(self, kind: str) -> None:
-        """Pin runs as ghosts or baselines; if all of them already are, unpin them."""
+        """Pin runs as ghosts or baselines. If all of them are already pinned as `kind`, unpin them."""
         if entries := self._chosen():
             self._act(self.history.do(partial(acts.pin, entries=entries, kind=kind)), self._repinned)
 

@@ -264,7 +264,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
     # Actions
 
     def on_key(self, event: Key) -> None:
-        """Tell the user why a key does nothing. During the start, do nothing."""
+        """Tell the user why a key does nothing. Says nothing while the lab starts."""
         if self.filled and (words := NOTHING_YET.get(unbound(self, event.key).partition("-")[0])):
             self.corner.say(words)
 

@@ -131,7 +131,6 @@ class Parts(LineWidget):
     loads: tuple[Load, ...] = ()
 
     def show(self, page: Page, empty: str) -> None:
-        """Show the page's parts, or the text `empty` if there are none."""
         self.parts, self.loads, self.empty = page.parts, page.loads, empty
         self.repaint()
 
@@ -722,7 +721,7 @@ def functions_table() -> Table[FunctionRow]:
 
 
 def processes_table() -> Table[ProcessRow]:
-    """Return a table of all processes that imported TensorFlow. The line below it names the slowest
+    """Return a table of all processes that imported TensorFlow. The line below the table names the slowest
     process.
     """
     columns: list[Column[ProcessRow]] = [

@@ -23,7 +23,9 @@ Marks = tuple[Mark, Mark]
 
 
 class HeatMap(LineWidget, can_focus=True):
-    """Each cell has the hue and the marker of the faster of two arms. A stronger hue shows a larger lead."""
+    """A map of a sweep over two axes. Each cell has the hue and the marker of the faster of two arms; a
+    stronger hue shows a larger lead.
+    """
 
     DEFAULT_CSS = "HeatMap { height: 1fr; width: 1fr; }"
 
@@ -123,8 +125,8 @@ cursor.
 
 
 def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
-    """Return hues for the two arms of the map. Two shades of one family would look alike as backgrounds, so
-    such arms get other hues.
+    """Return the marks (hue and marker) of the map's two arms. Two hues of the same device family are
+    replaced, because their shades look alike as backgrounds.
     """
     low, high = (marks.get(arm, UNKNOWN) for arm, _ in heat.arms)
     if low.hue[:3] == high.hue[:3]:

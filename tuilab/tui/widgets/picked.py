@@ -67,7 +67,7 @@ class Picking(LineWidget, can_focus=True):
         return (out + [()] * height)[:height]
 
     def part_shown(self, rows: int, height: int) -> str:
-        """Return which rows `arranged` has returned, such as `rows 1–6 of 12`; "" if all rows fit."""
+        """Describe which rows `arranged` shows, such as `rows 1–6 of 12`; "" if all rows fit."""
         last = self._top + max(1, height)
         return f"rows {self._top + 1}–{last} of {rows}" if rows > height else ""
 

@@ -113,7 +113,7 @@ class Canvas:
         self.grounds: dict[tuple[int, int], str] = {}
 
     def stamp(self, lines: Sequence[str], style: TextStyle, *, below: bool = False) -> None:
-        """Draw the text of a series. below: other series hide this one."""
+        """Draw the text of a series. below: let all other series hide this text."""
         for row, line in enumerate(lines):
             for column, character in enumerate(line):
                 if character in (" ", BLANK_DOTS):

@@ -42,7 +42,9 @@ def clip(text: str, width: int, lines: int) -> list[str]:
 
 
 def whole_words(text: str, width: int) -> str:
-    """Cut a text that is too long after a word, because a cut inside a number would change the number."""
+    """Cut a text that is too long. Cuts only after a word, because a cut inside a number would change the
+    number.
+    """
     if cell_len(text) <= width:
         return text
     text = keep_on_line(text)
