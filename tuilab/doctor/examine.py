@@ -34,7 +34,9 @@ With Python's start and the printing, the doctor takes at most 30 s. The limit g
 """
 
 CHILD_MARGIN_S = 2.0
-"""Children are killed this many seconds before the deadline, so that their output can still be reported."""
+"""Child processes are killed this many seconds before the deadline, so that their output can still be
+reported.
+"""
 
 Wait = Callable[[float], None]
 Task = Callable[[Place, float, Wait], Iterator[tuple[str, Any]]]

@@ -30,7 +30,7 @@ class Libcuda:
 
     path: empty if the library could not be opened; `error` has the reason. init: cuInit's result, None if the
     call was not reached or is missing. cuda: the newest CUDA version that this driver supports, `12080` for
-    12.8. hung: the call that did not return. crashed: how the child ended.
+    12.8. hung: the call that did not return. crashed: how the child process ended.
     """
 
     path: str = ""

@@ -21,9 +21,8 @@ FORK_S = 1.0
 
 
 class State:
-    """State of the observation.
-
-    account: how the main thread has spent its time since Python started.
+    """The observer's state in this process. account: how the main thread has spent its time since Python
+    started.
     """
 
     def __init__(self) -> None:

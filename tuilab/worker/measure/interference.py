@@ -233,7 +233,9 @@ class GpuWatch:
         self._before = {name: nvml.slowed(bus) for name, bus in self._buses.items()}
 
     def flags(self, run: str) -> list[Caveat]:
-        """Return caveats about the time since the start: lowered clocks, and other processes on a GPU."""
+        """Return caveats about the GPUs since the start of the run: lowered clocks, and other processes on a
+        GPU.
+        """
         out = []
         elapsed = max(time.monotonic() - self._begun, 1e-9)
         for name, bus in self._buses.items():

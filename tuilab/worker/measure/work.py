@@ -162,7 +162,7 @@ def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
 def work_of(found: Counted, *, compiled: bool = False) -> Work:
     """Return the count as a call's work. If some ops stay on the CPU, `gpu` holds the work of all other ops.
 
-    compiled: True if XLA compiled the call, and no TensorFlow kernel is needed.
+    compiled: True if XLA compiled the call, so that no TensorFlow kernel is needed.
     """
     stays = () if compiled else found.stays()
     work = msgspec.structs.replace(_work_of(found), stays=stays)

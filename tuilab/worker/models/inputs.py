@@ -321,7 +321,9 @@ class Given:
         return done
 
     def sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
-        """Return the sizes in `values`, and the sizes of the dimensions that are tied to one of them."""
+        """Return the sizes in `values`, and the sizes of the dimensions that must have the same size as one
+        of them.
+        """
         found = sizes(values)
         return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
 

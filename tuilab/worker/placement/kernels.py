@@ -46,7 +46,9 @@ class Argument:
 
 @dataclass(frozen=True)
 class OpKernels:
-    """An op in this build. allowed: the dtypes that each type attribute may have; () for any dtype."""
+    """An op in this build of TensorFlow. allowed: the dtypes that each type attribute may have; () for any
+    dtype.
+    """
 
     op: str
     inputs: tuple[Argument, ...] = ()

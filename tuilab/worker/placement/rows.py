@@ -150,8 +150,8 @@ class Rows:
         return self.node(placed, op.name, shown, call.count * times, note)
 
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
-        """Return the op to look up in the registry: the optimizer's op if a GPU would run it, else an op that
-        it replaces, preferably one that no GPU would run.
+        """Return the op to look up in the registry: `shown`, the optimizer's op, if a GPU would run it.
+        Otherwise, return an original op that `shown` replaces, preferably an op that no GPU would run.
         """
         if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:
             return shown

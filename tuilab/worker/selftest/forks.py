@@ -32,7 +32,9 @@ LONGEST_S = 60.0
 
 
 def forked(context: Context) -> Optional[Check]:
-    """Compare forks with fresh processes, in random order. Returns None if this system does not fork runs."""
+    """Compare forks with fresh processes, in random order. Returns None if tuilab forks no runs on this
+    system.
+    """
     own = context.machine
     if sys.platform != "linux" or own.gpus or own.environment:
         return None

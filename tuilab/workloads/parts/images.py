@@ -38,12 +38,13 @@ class Shape:
 
 
 def step(batch: int, side: int, filters: int, *, dtype: str, passes: int) -> Work:
-    """Return the work of one step of a 3 × 3 convolution, pooling and ten classes, forward and backward.
+    """Return the work of one training step: a 3 × 3 convolution, pooling and ten classes, forward and
+    backward.
 
-    Only the convolution and the classes' layer are counted: the convolution twice (images have no gradient),
-    the layer three times. For these filters, Winograd's algorithm needs 1 / 2.25 of the convolution's
-    multiplications (Lavin and Gray 2016). Weights, images and labels are float32. passes: number of times
-    each weight is read or written.
+    Counts only the convolution and the last layer. The convolution counts twice, because images have no
+    gradient; the last layer counts three times. For these filters, Winograd's algorithm needs 1 / 2.25 of the
+    convolution's multiplications (Lavin and Gray 2016). Weights, images and labels are float32. passes:
+    number of times that each weight is read or written.
     """
     out, pooled = side - 2, (side - 2) // 2
     convolved = 2 * 2 * 9 * CHANNELS * filters * out**2 * batch

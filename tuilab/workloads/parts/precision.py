@@ -45,8 +45,8 @@ def require(b: Build) -> None:
 
 
 def precise(b: Build, case: Case) -> Case:
-    """Return the case with TF32 on for a `tf32` arm and off for any other arm. Each block restores the
-    setting.
+    """Return the case with TF32 on for a `tf32` arm and off for any other arm. The setting is restored after
+    each block.
     """
     case.scope = _scoped(b, case.scope)
     return case
