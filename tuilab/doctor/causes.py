@@ -207,7 +207,7 @@ def stub_library(f: Findings) -> Cause | None:
 
 @without_gpu("driver")
 def gpu_lost(f: Findings) -> Cause | None:
-    """The GPU no longer answers on its bus (Xid 79), perhaps because it overheated or is loose in its slot."""
+    """The GPU no longer answers on its bus (Xid 79), perhaps because it overheated or has come loose."""
     dead = f.kernel.failing("EIO", "ENODEV")
     told = "GPU is lost" in f.devices.error or "fallen off the bus" in f.devices.error
     if not told and (not dead or f.init == 0):
