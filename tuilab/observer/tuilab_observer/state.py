@@ -73,7 +73,7 @@ class State:
     def pause(self) -> bool:
         """Stop the sampling thread that runs before TensorFlow is imported. Return True if it was running.
 
-        Called before a fork, because Python 3.12 warns if a process with several threads forks.
+        It must not run during a fork, because Python 3.12 warns if a process with several threads forks.
         """
         early, self._early = self._early, None
         if early is None:

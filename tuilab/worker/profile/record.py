@@ -60,8 +60,8 @@ def record(
 def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
     """Return how often each op type ran in one call, as the profiler recorded it.
 
-    The counts may differ from the exported graphs, because the runtime folds constants once more after it
-    exports a graph.
+    The counts may differ from those in the exported graphs, because the runtime folds constants once more
+    after it exports a graph.
     """
     found = sums(activity(read(profiled(tf, case, sync, 1)[1]).lines))
     ran: Counter[str] = Counter()
