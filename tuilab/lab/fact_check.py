@@ -1,4 +1,4 @@
-"""Measures a document's claims one after another and gives each a verdict."""
+"""Measures a document's claims one after another, and gives each claim a verdict."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -111,8 +111,8 @@ def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
 def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] = {}) -> FactCheck:
     """Return the presets' claims, in the order in which the document makes them.
 
-    prose: the document's text by line number. Each claim is listed with the line that it quotes, or
-    else with the first line of its code.
+    prose: the document's text by line number, for finding the lines that the claims quote. A claim without a
+    quoted line is listed with the first line of the preset's code.
     """
     rows = []
     for preset in presets:
@@ -139,7 +139,7 @@ def _quoting(prose: Mapping[int, str], quoted: str) -> int:
 
 
 def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of a bundled document, named by its number. Raises InputError."""
+    """Return the claims and presets of the bundled document with this number. Raises InputError."""
     known = [(p, p.source) for p in (load().presets if presets is None else presets) if p.source is not None]
     found = [preset for preset, source in known if source.document == document and preset.claims]
     if not found:
@@ -150,7 +150,7 @@ def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[Fac
 
 
 def article(path: Path) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of a file's own examples. Raises InputError if none can be measured."""
+    """Return the claims and presets of a file's examples. Raises InputError if no claim is measurable."""
     from tuilab.lab.opening import read_document
 
     report = read_document(str(path), lambda text: None, preview=True)
@@ -161,8 +161,8 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
 
 
 def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of a checked document; no presets if it makes no claim that can be
-    measured.
+    """Return the claims and presets of a checked document. Returns no presets if none of the document's
+    claims can be measured.
     """
     found = [preset for preset in report.presets if preset.claims]
     prose = {number: sanitize_line(text, 20_000) for number, text in enumerate(report.lines, 1)}

@@ -101,7 +101,8 @@ class CancellableProgress:
 class History:
     """Finds, reads, tags, pins, deletes and restores saved runs.
 
-    Call methods only in the thread that opened the store. They raise sqlite3.Error if the store is unusable.
+    Call methods only in the thread that opened the store. Methods raise sqlite3.Error if the store is
+    unusable.
     """
 
     def __init__(self, store: Store) -> None:
@@ -205,7 +206,7 @@ class History:
         return self.store.prune_candidates(days, size)
 
     def prune(self, found: PruneCandidates) -> list[str]:
-        """Delete the runs found by `prunable` and return them. `undelete` restores them together."""
+        """Delete the runs found by `prunable`; return their ids. One call of `undelete` restores them all."""
         return self.store.soft_delete(found.runs)
 
     @contextmanager
@@ -375,7 +376,7 @@ class HistoryClient:
             own.store.close()
 
     def close(self) -> None:
-        """Close the connection, or let an active call close it when the call ends."""
+        """Close the connection. During a call in another thread, the connection closes when the call ends."""
         self._closed = True
         if self._lock.acquire(blocking=False):
             try:

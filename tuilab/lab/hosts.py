@@ -62,8 +62,8 @@ class Hosts:
         return tuple(name for name, host in self.known.items() if host.environment)
 
     def reach(self, file: str) -> tuple[str, ...]:
-        """Return the hosts that can measure the user's code in `file`: only environments on this machine. If
-        `file` is "", return all hosts.
+        """Return the hosts that can measure the user's code in `file`; only environments on this machine can.
+        If `file` is "", return all hosts.
         """
         return self.environments if file else tuple(self.known)
 
@@ -125,8 +125,8 @@ def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
 
 
 def stop_of_hosts(hosts: Sequence[str]) -> str:
-    """Return the device slider's stop for these hosts; "" for this machine alone, because its devices have
-    their own stops.
+    """Return the device slider's stop for these hosts. Returns "" for this machine alone, because each of its
+    devices has its own stop.
     """
     if tuple(hosts) == ("",):
         return ""

@@ -219,8 +219,8 @@ class Lab(RunController):
             self._spawn(self._measure_roofs(event.run))
 
     async def _measure_roofs(self, run: str) -> None:
-        """Measure the machine's roofs (hardware limits) while no other request is pending. Saves them with
-        the run.
+        """Measure the machine's roofs (hardware limits) while no other request is pending, and save the roofs
+        with the run.
         """
         # If another request interrupts this measurement, the roofs are measured after the next run instead.
         with contextlib.suppress(InputError, WorkerError):

@@ -23,8 +23,8 @@ from tuilab.model.subject import (
 WATCH = "watch "
 """Prefix that the user types before a program and its arguments to watch the program."""
 CHECK = "check "
-"""Prefix that the user types before a path to check the file as an article, even if it is also a program or a
-preset.
+"""Prefix that the user types before a path to check the file as an article, even if the file is also a
+program or a preset.
 """
 GRAPH = "saved_model.pb"
 MOST_CODE = 10_000_000

@@ -62,7 +62,7 @@ def find_preset(words: str) -> Preset:
 
 
 def preset_of(words: str, subject: Subject) -> Preset:
-    """Return the preset that the user's words name. Raises InputError for any other subject."""
+    """Return the preset that the user's words name. Raises InputError if the words do not name a preset."""
     match subject:
         case NamedPreset(name):
             return catalogue.load().find(name)

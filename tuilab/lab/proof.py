@@ -89,8 +89,8 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     compared: str = ""
     """The two compared times in words, with the measured arm."""
     reduced: str = ""
-    """How the measured work is smaller than the document's, such as `1,000 of the 5,000 ops`. If it is not
-    empty, the times are not those of the document's code.
+    """How the measured work is smaller than the document's, such as `1,000 of the 5,000 ops`; "" if it is not
+    smaller. If the work is smaller, the times are not those of the document's code.
     """
     sentence: str
     run: str = ""
@@ -153,8 +153,8 @@ def _preset(presets: Sequence[Preset], finding: Finding, pattern: Pattern) -> tu
 async def prove(
     lab: "Lab", wanted: Sequence[Proof], budget: BudgetName, told: Callable[[Proven], None]
 ) -> list[Proven]:
-    """Measure each preset once, with the arms of all its findings. Returns a result for each finding. Raises
-    WorkerError.
+    """Measure each preset once, with the arms that its findings need. Returns a result for each finding.
+    Raises WorkerError.
 
     told: called with each result. On a machine without a GPU, measures on the CPU, even if the document's
     code runs only on a GPU.
@@ -199,8 +199,8 @@ def _with_arms(preset: Preset, arms: Sequence[ArmSelection]) -> Preset:
 
 
 def on_cpu(preset: Preset) -> Preset:
-    """Return the preset for a machine without a GPU: if all its arms are on GPUs, with arms on the CPU
-    instead.
+    """Return the preset for a machine without a GPU. If no arm runs on the CPU, all arms are moved to the
+    CPU.
     """
     if "CPU" in preset.arms.devices:
         return preset

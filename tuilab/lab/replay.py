@@ -187,7 +187,7 @@ class Replay:
         self._turned.set()
 
     def step(self, by: int) -> None:
-        """Pause, and move by this number of rounds; a negative number moves back."""
+        """Pause, and move by `by` rounds; a negative number moves back."""
         self.paused = True
         self.seek(self.round + by)
 
@@ -206,7 +206,7 @@ class Replay:
         self._turned.set()
 
     def faster(self, by: int) -> None:
-        """Change the speed by this number of levels; a negative number lowers the speed."""
+        """Raise the speed by `by` levels; a negative number lowers the speed."""
         at = SPEEDS.index(self.speed) + by
         self.speed = SPEEDS[min(len(SPEEDS) - 1, max(0, at))]
         self._turned.set()

@@ -145,7 +145,7 @@ def describe_rest(
     import_s: float = IMPORT_S,
     brief: bool = False,
 ) -> str:
-    """Describe the precision that continuing a finished run would achieve, and its cost, as in `{run}
+    """Describe the precision that continuing a finished run would achieve, and its cost, such as `{run}
     continues: about ± 10% in about 18 s`. If more rounds would not narrow the intervals, describe the reason
     and the remedy instead.
 

@@ -381,7 +381,7 @@ def flipped(settings: Settings, switch: Switch) -> Settings:
 
 
 def default_sweep(settings: Settings) -> Sweep | None:
-    """Return the preset's sweep, or nine sizes along the workload's axis; None without an axis."""
+    """Return the preset's sweep, or nine sizes along the workload's axis; None if there is no axis."""
     try:
         return usual_sweep(settings.preset, settings.declaration)
     except InputError:

@@ -52,8 +52,8 @@ class Reach:
         return isinstance(value, str) or self.low <= value <= self.high
 
     def held(self, value: Value, direction: int) -> Value:
-        """Clip a number to the limits and round it to a multiple in `direction` (1 or -1), or in the other
-        direction at a limit. Returns a choice unchanged.
+        """Clip a number to the limits, and round it to a multiple in `direction` (1 or -1). If that multiple
+        is beyond a limit, round in the other direction. Returns a choice unchanged.
         """
         if isinstance(value, str):
             return value
@@ -133,8 +133,8 @@ def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
 
 
 def _rounds_of(parameter: LogInteger) -> list[int]:
-    """Return `parameter.multiple` times each power of two (or each of 1, 2, 5, 10 …), up to the first product
-    above the parameter's maximum.
+    """Return `parameter.multiple` times each power of two (or times each of 1, 2, 5, 10 …). Only the last
+    number exceeds the parameter's maximum.
     """
     of = parameter.multiple
     return [of * n for n in _round_numbers(parameter.high // of, parameter.binary)]

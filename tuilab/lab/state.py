@@ -92,7 +92,7 @@ class Place:
 @dataclass
 class LabState:
     clock: Callable[[], float] = time.monotonic
-    """Returns the current monotonic time in seconds. The lab's `since` and `_at` fields hold times of this
+    """Returns the current monotonic time in seconds. The lab's `since` and `_at` fields contain times of this
     clock.
     """
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
@@ -411,7 +411,7 @@ class LabState:
 
     @property
     def crossover(self) -> Crossover | None:
-        """The first crossover found by the sweep on the screen; None if there is none, or if the sweep
+        """The first crossover that the sweep on the screen has found. None if the sweep has found none, or
         measures a preset other than the current one.
         """
         result = self.result() if self.shown.sweep else None

@@ -437,8 +437,8 @@ def attach(address: str, seconds: float) -> Watched:
 
 
 def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Beside:
-    """Describe this machine and its GPUs. If TensorFlow sees no GPU although the machine has one, the doctor
-    looks for the cause, using the program's Python and environment.
+    """Describe this machine and its GPUs. If the machine has a GPU but TensorFlow sees none, the doctor looks
+    for the cause, with the program's Python and environment.
     """
     from tuilab.doctor import hardware
     from tuilab.doctor.place import Place
