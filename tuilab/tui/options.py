@@ -28,15 +28,15 @@ class Options:
     replay: Path | None = None
     demo: bool = False
     hangup: str = "finish"
-    """What happens to a run if the connection drops: `finish` measures it without a screen, `end` ends it and
-    keeps its rounds.
+    """What happens to a run if the connection drops: `finish` continues the run without a screen; `end` stops
+    the run and keeps its rounds.
     """
     rerun: bool = True
     newcomer: bool | None = None
     """Show the hint for a first visit; None to show the hint only on the first visit."""
     environments: "tuple[Environment, ...]" = ()
-    """Python environments to measure in. An environment without a name replaces the lab's own; any other one
-    is added.
+    """Python environments to measure in. An environment without a name replaces the lab's own; any other
+    environment is added.
     """
     runner: "RunnerFactory | None" = None
     """Creates the runner for measurements; None for the real runner."""

@@ -50,12 +50,12 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="preset-list", compact=True, markup=False)
         self.titles = tuple(rows)
-        """All rows, also those that the search hides."""
+        """All rows, including those that the search hides."""
         self.listed: Sequence[Title] = ()
         self._prompts: list[Content] = []
         self._opened, self._modified = "", False
         self._clicked: int | None = None
-        """All rows, including those that the search hides."""
+        """The row to which a click moved the cursor; None if the cursor moved there in another way."""
         self._verdicts: Mapping[str, str] = {}
         self._emulated: Collection[str] = ()
 

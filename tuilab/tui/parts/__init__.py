@@ -1,1 +1,1 @@
-"""The parts of the main screen, one object each; `screens/lab.py` creates and owns them."""
+"""The parts of the main screen. `screens/lab.py` creates one object for each part."""

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 LONGEST_SAID, LONGEST_TROUBLE = 600, 140
 """Maximum number of characters of a message, and of a warning. Longer texts would cover the screen."""
 LASTS_S = 3600.0
-"""Time after which a progress message disappears even if nobody removes it."""
+"""Seconds after which a progress message disappears, even if nobody removes the message."""
 
 
 class Corner:
-    """Shows short messages in the corner. A long warning is shortened; the log contains all of it."""
+    """Shows short messages in the corner. A long warning is shortened; the log contains the full text."""
 
     def __init__(self, screen: Screen[None]) -> None:
         self._screen = screen

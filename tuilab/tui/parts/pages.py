@@ -19,8 +19,7 @@ PAGES = {
     "machines": "tuilab.tui.screens.machines:MachinesScreen",
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
-"""Classes of pages, by name of the page. Each class is imported on first use; its constructor takes the
-lab.
+"""Classes of pages, by name of the page. Each class is imported on first use, and constructed with the lab.
 """
 ADDS = """For another machine, the system's ssh starts a worker with your configuration, keys and agent; \
 tuilab never sees a password. `ssh HOST true` must work without a prompt, and tuilab must be installed on \

@@ -185,7 +185,7 @@ def about(found: Finding | Unresolved, shown: str = "") -> Content:
     """Return the row of a finding, such as `✗ 12 TL003 wrong timing: message. Remedy.`, or of unresolved
     code, with the reason.
 
-    shown: result of measuring the finding; it precedes the message.
+    shown: result of measuring the finding, placed before the message.
     """
     if isinstance(found, Finding):
         sign, style = SIGNS[found.severity]

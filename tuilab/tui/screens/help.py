@@ -183,7 +183,7 @@ def _table(head: str, rows: list[str]) -> list[str]:
 
 
 def _about(widget: Widget | None) -> Iterator[str]:
-    """Yield the help text of the widget, then those of its ancestors."""
+    """Yield the help text of the widget, and then the help texts of its ancestors."""
     for node in widget.ancestors_with_self if widget is not None else ():
         if isinstance(node, Widget) and node.HELP:
             yield node.HELP.strip()

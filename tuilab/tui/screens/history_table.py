@@ -102,7 +102,7 @@ column header.
             self.reload(0)
 
     def reload(self, place: int | None = None) -> None:
-        """Search again. place: new row of the cursor; None to keep its row."""
+        """Search again. place: new row of the cursor; None to keep the cursor's row."""
         column, falling = self._sorted or (0, True)
         by = ORDERS.get(self.columns[column].label)
         order = (by, not falling) if by else LATEST
@@ -110,7 +110,7 @@ column header.
         self._wanted()
 
     def came(self, place: int | None) -> None:
-        """Show the loaded rows. place: new row of the cursor; None to keep its row."""
+        """Show the loaded rows. place: new row of the cursor; None to keep the cursor's row."""
         self._places = range(len(self.runs))
         self.cursor = max(0, min(self.cursor if place is None else place, self.shown - 1))
         self._widths = []

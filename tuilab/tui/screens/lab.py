@@ -149,7 +149,7 @@ at which another device becomes faster. **{stop}** stops whatever is running.
         self.call_after_refresh(self._fill)
 
     async def _fill(self) -> None:
-        """Fill the frames. The worker starts first, because its start takes longest."""
+        """Fill the frames. The worker starts first, because it takes longest to start."""
         from tuilab.tui.parts.corner import Corner
 
         options, corner = self.options, Corner(self)

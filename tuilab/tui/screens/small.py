@@ -7,7 +7,7 @@ from tuilab.tui.keys import spoken
 SMALLEST = (60, 16)
 WIDTHS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (110, "-middle"), (160, "-wide")]
 HEIGHTS = [(0, "-tiny"), (SMALLEST[1], "-short"), (30, "-medium"), (36, "-tall"), (52, "-vast")]
-"""Minimum widths and heights of the layouts in the style sheet, and the class of each layout."""
+"""Minimum height of each layout, in rows, with the layout's class in the style sheet."""
 
 
 class Small(Static):

@@ -332,8 +332,8 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         return self.app.screen_stack[0] is self
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Disable actions that have no effect: after the program's end, those that need a running program;
-        and those that do not apply to the finding under the cursor.
+        """Disable actions without an effect: after the program has ended, the actions that need a running
+        program; and always the actions that do not apply to the finding under the cursor.
         """
         running, catches = self._can
         acts, has_preset = self._offered()

@@ -30,7 +30,7 @@ class Filter(LineInput):
 
 
 class Filtered(Vertical):
-    """A table below a text field that filters it. what: plural noun for the rows."""
+    """A table with a text field above it that filters the rows. what: plural noun for the rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", show=False, id="table.filter"),

@@ -1,4 +1,4 @@
-"""The view that divides the time of a call into phases, and for a model into layers."""
+"""The view that divides the time of a call into phases, and the time of a model into layers."""
 
 from collections.abc import Callable
 

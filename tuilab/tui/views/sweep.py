@@ -22,7 +22,9 @@ from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 12
-"""Rows reserved for the plot. The sentences get up to four of the remaining rows, but at least one."""
+"""Rows reserved for the plot. The sentences about the plot get up to four of the remaining rows, but at least
+one.
+"""
 
 
 class SweepView(View):

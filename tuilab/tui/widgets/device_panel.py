@@ -29,7 +29,7 @@ LABEL, WORDS = 9, 19
 """Cells for a figure's label, and for its text in front of a bar."""
 LONGEST_BAR = 40
 LEAST_ROWS = 3
-"""Minimum number of free rows for graphs."""
+"""Graphs are shown if at least this number of rows is free."""
 BESIDE = 80
 """Minimum width for two graphs side by side."""
 ORDER = ("use", "memory", "copies", "worker", "power", "clock")

@@ -1,4 +1,4 @@
-"""Draws a sweep over two axes as a map. Each cell shows the faster of two arms, and its lead."""
+"""Draws a sweep over two axes as a map. Each cell shows which of two arms is faster, and by how much."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -95,7 +95,9 @@ cursor.
         return [*lines, *(((" " + text, STRONG if self.has_focus else MUTED),) for text in words)]
 
     def _row(self, heat: Heat, j: int, width: int, middle: bool) -> list[Run]:
-        """Return one line of a row of cells. middle: this line contains the text of the cells."""
+        """Return one screen line of a row of cells. middle: True for the line that contains the text of the
+        cells.
+        """
         out: list[Run] = []
         for i, cell in enumerate(heat.cells[j]):
             text = cell_text(cell, self._marks, width) if middle else " " * width

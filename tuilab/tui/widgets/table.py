@@ -21,7 +21,7 @@ SAMPLED = 200
 """Number of rows, evenly spaced, whose texts determine the widths of the columns."""
 WHEEL = 3
 LITTLE = 8
-"""Width in cells to which other columns shrink before columns with a fixed width also shrink."""
+"""Width in cells to which the other columns shrink before the columns with a fixed width start to shrink."""
 
 
 @dataclass(frozen=True)

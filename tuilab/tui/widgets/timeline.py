@@ -66,7 +66,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     window: var[tuple[float, float]] = var((0.0, 1.0))
     """First and last visible time, in seconds."""
     cursor: var[tuple[int, int]] = var((0, 0))
-    """The event under the cursor: index of its track, and its index in the track."""
+    """The event under the cursor: index of the track, and index of the event in the track."""
 
     def __init__(self, *, empty: str = "The timeline is still empty.") -> None:
         super().__init__(empty=empty)

@@ -42,7 +42,7 @@ def clip(text: str, width: int, lines: int) -> list[str]:
 
 
 def whole_words(text: str, width: int) -> str:
-    """Cut a text that is too long. Cuts only after a word, because a cut inside a number would change the
+    """Cut a text that is too long, if possible after a word, because a cut inside a number would change the
     number.
     """
     if cell_len(text) <= width:
