@@ -263,7 +263,9 @@ def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
 
 
 def _added(op: Any, given: Sequence[_Sources]) -> _Sources:
-    """Return the sources of a sum or difference of an input and a constant, with the constant added."""
+    """Return the sources of a sum or difference of an input and a constant. Each source includes the
+    constant.
+    """
     mine = 0 if given[0] else 1
     held = constant(op.inputs[1 - mine])
     if (mine and op.type == "Sub") or held is None or not held.size or held.dtype.kind not in "iuf":

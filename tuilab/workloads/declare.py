@@ -56,7 +56,9 @@ class Spec:
 def workload(
     *, title: str = "", summary: str = "", unit: str = "", axis: str = "", modes: Sequence[Mode] = MODES
 ) -> Callable[[F], F]:
-    """Declare a function's title, the work of one call, its sweep parameter and its modes."""
+    """Declare a function as a workload: its title and summary, the unit of one call's work, the parameter to
+    sweep (`axis`) and its modes.
+    """
 
     def decorate(function: F) -> F:
         spec = _spec(function)

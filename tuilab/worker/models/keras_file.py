@@ -56,7 +56,9 @@ _VALUES = frozenset(("__keras_tensor__", "__tensor__", "__numpy__", "__bytes__",
 _LOWER = {name.lower() for room in ("optimizers", "losses", "metrics") for name in CLASSES[room]}
 """Lower-case names of optimizers, losses and metrics, which Keras also accepts."""
 _MEMBERS = re.compile(r"(config|metadata)\.json|[\w.-]+\.weights\.(h5|json)|assets/.*|[\w./-]+/")
-"""Matches the archive members that `model.save` writes. Keras 3.8 would unpickle a `.npz` member."""
+"""Matches the archive members that `model.save` writes. Excludes `.npz` members, because Keras 3.8 would
+unpickle them.
+"""
 MOST_MEMBERS = 10_000
 MOST_UNPACKED = 50
 """Maximum size of an HDF5 file's tables, as a multiple of the file size. The multiple is large because
