@@ -1,4 +1,4 @@
-"""Observes one process. A single thread does all the work, but the program's threads record events."""
+"""Observes one process in one thread. The program's own threads only record events."""
 
 from __future__ import annotations
 
