@@ -224,6 +224,18 @@ def test_without_a_crossover_the_fastest_over_all_comes_first() -> None:
     )
 
 
+def test_an_arm_that_wins_only_in_the_middle_is_not_passed_over() -> None:
+    middle = SIZES[len(SIZES) // 2]
+    costs = {
+        GRAPH: lambda x: 1e-4 + 1e-8 * x,
+        EAGER: lambda x: 1.5 * (1e-4 + 1e-8 * x),
+        XLA: lambda x: (0.8 if x == middle else 1.7) * (1e-4 + 1e-8 * x),
+    }
+    found = summarise(finish(measure(begun(list(costs), gpu=False, sizes=SIZES), costs))).crossover
+    assert found is not None and {found.a, found.b} == {GRAPH.id, XLA.id}
+    assert found.sentence.startswith("No crossover persists.") and "swap the lead 2 times" in found.sentence
+
+
 def test_two_axes_give_a_crossover_for_each_value_of_the_second() -> None:
     axes = [Axis("samples", SIZES), Axis("frame_length", (128, 256))]
     costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, GPU_GRAPH: lambda x: 3e-4 + 1e-9 * x}

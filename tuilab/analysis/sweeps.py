@@ -7,7 +7,7 @@ from itertools import product
 
 import msgspec
 
-from tuilab.analysis.crossover import SizeRatio, Timings, next_size, places
+from tuilab.analysis.crossover import SizeRatio, Timings, next_size, places, signs
 from tuilab.analysis.crossover_words import Pair, crossover_of
 from tuilab.analysis.processes import begun
 from tuilab.analysis.reading import (
@@ -128,8 +128,8 @@ def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, 
 
     Then each GPU arm is compared with the CPU arm of the same mode, dtype and variant. If the run has only
     one kind of device, the arm that wins at the smallest size is compared with the arm that wins at the
-    largest size; if both are the same arm, it is compared with the runner-up. Compares only arms that do the
-    same work. begun_too: as for `series_of`.
+    largest size; if both are the same arm, it is compared with the arms that win at a size in between, or
+    else with the runner-up. Compares only arms that do the same work. begun_too: as for `series_of`.
     """
     out = []
     for series in series_of(state, begun_too=begun_too):
@@ -194,8 +194,12 @@ def _winners(series: Series) -> list[tuple[ArmState, ArmState]]:
     if not contested or lead is None:
         return []
     first, last = (_first(series, size, lead) for size in (contested[0], contested[-1]))
-    other = first if first is not last else next(a for a in series.arms[contested[-1]] if a is not last)
-    return [(last, other)]
+    if first is not last:
+        return [(last, first)]
+    others = [arm for arm in series.everyone() if arm is not last]
+    between = [arm for arm in others if 1 in signs(series.places(last, arm))]
+    runner_up = next(arm for arm in series.arms[contested[-1]] if arm is not last)
+    return [(last, arm) for arm in between or [runner_up]]
 
 
 def _first(series: Series, size: int, lead: ArmState) -> ArmState:

@@ -9,13 +9,12 @@ import tomli_w
 from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
 
-# Fields that a file's name and location determine.
-_NOT_WRITTEN = ("name", "file")
-
 
 def dumps(preset: Preset) -> str:
-    """Return the preset as TOML. Reading the TOML returns an equal preset."""
-    data = {key: value for key, value in _plain(preset).items() if key not in _NOT_WRITTEN}
+    """Return the preset as TOML, without the name, which is the file's name. Reading the TOML returns an
+    equal preset.
+    """
+    data = {key: value for key, value in _plain(preset).items() if key != "name"}
     return tomli_w.dumps(data, multiline_strings=True)
 
 
