@@ -7,7 +7,7 @@ from tests.tui.watched import FILE
 from tuilab.model.program import Code, Dataset, Function, Graph, Hello, Stage, Steps, Traces, Window
 from tuilab.program.advice import TABLE, advise
 from tuilab.program.effects import effects, fed_back
-from tuilab.program.findings import Beside, Case, findings
+from tuilab.program.findings import Beside, Case, differences, findings
 from tuilab.program.fold import Process
 from tuilab.program.graph import Key
 from tuilab.program.window import Seen
@@ -57,6 +57,18 @@ def test_python_that_tracing_would_freeze_is_reported_first(imports: str, body: 
     change, first, _ = advise("eager-step", Case(process(), sources, Beside()), (FILE, 5))
     assert change.startswith("put the step into a function under @tf.function")
     assert (told in change and "but first: " in change) if told else not first
+
+
+def test_every_frequent_cause_of_traces_is_named() -> None:
+    def call(length: int, number: float) -> list[list[object]]:
+        return [["tensor", [length], "float32"], ["number", number]]
+
+    both = [call(n, n / 7) for n in range(40)]
+    assert sorted(differences(both)) == ["a Python number", "a new shape"]
+    assert differences([call(8, n) for n in range(40)]) == ["a Python number"]
+    rare = [call(8 + (n == 20), n) for n in range(40)]
+    assert differences(rare) == ["a Python number"], "one other shape among forty numbers"
+    assert differences([None, None]) == differences([]) == []
 
 
 def test_own_functions_called_by_the_step_are_read_too() -> None:

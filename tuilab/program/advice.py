@@ -227,6 +227,11 @@ TABLE: dict[str, Advice] = {
     "retraced, a new shape": Advice(
         "pad or batch to one shape (drop_remainder=True), or give an input_signature with None"
     ),
+    "retraced, several changes": Advice(
+        "fix all of these, because each alone causes traces: pass numbers as tensors, create objects once, "
+        "and give an input_signature with None for a shape that varies",
+        needs=(no_range,),
+    ),
     "retraced, a new object": Advice("create the object once and pass the same one each time"),
     "retraced, recreated": Advice("create the tf.function once, before the loop"),
     "xla-recompiles": Advice(

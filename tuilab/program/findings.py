@@ -648,7 +648,8 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         first_at_most = (1 - QUICK_FIRST) * traces[0][0]
         most = min(1.0, (sum(took for took, _ in traces[1:]) + first_at_most + after) / total)
         xla = any(of.functions[number].xla for number in numbers)
-        differed = difference([what for _, what in traces])
+        changes = differences([what for _, what in traces])
+        differed = listed(changes)
         made = max(len(numbers), *(of.made.get(number, 0) for number in numbers))
         if made >= MANY_TRACES and len(traces) <= 2 * made:
             calls = sum(of.calls[number].n for number in numbers if number in of.calls)
@@ -656,9 +657,10 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
                 continue  # several training runs compile their model once each
             differed, advice = "the tf.function was created again each time", "retraced, recreated"
         else:
-            advice = f"retraced, {differed}" if f"retraced, {differed}" in TABLE else "retraced"
+            kind = "several changes" if len(changes) > 1 else differed
+            advice = f"retraced, {kind}" if f"retraced, {kind}" in TABLE else "retraced"
         code: Code = "xla-recompiles" if xla else "retraced"
-        advice = "xla-recompiles" if xla and differed == "a new shape" else advice
+        advice = "xla-recompiles" if xla and "a new shape" in changes else advice
         verb = "compiled by XLA" if xla else "traced"
         text = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, which took "
         text += f"{seconds(whole)}, {seconds(spent)} of it after the second time"
@@ -668,26 +670,31 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         )
 
 
-def difference(described: list[list[list[object]] | None]) -> str:
-    """Return the most frequent change between the calls that caused traces, such as `a new shape`; "" if
-    unknown.
+RARE = 0.1
+"""Share of the changes below which a kind of change is not named."""
+
+
+def differences(described: list[list[list[object]] | None]) -> list[str]:
+    """Return the kinds of changes between the calls that caused traces, such as `a new shape`, the most
+    frequent first. Omits rare changes.
     """
     found: Counter[str] = Counter()
     for one, other in pairwise(described):
-        before = sum(found.values())
+        changes = set()
         for a, b in zip(one or (), other or (), strict=False):
             if a == b:
                 continue
             if a[0] == b[0] == "number":
-                found["a Python number"] += 1
+                changes.add("a Python number")
             elif a[0] == b[0] == "tensor":
-                found["a new shape" if a[1] != b[1] else "a new dtype"] += 1
+                changes.add("a new shape" if a[1] != b[1] else "a new dtype")
             else:
-                found["a new object"] += 1
+                changes.add("a new object")
         # A new object may reuse the id of a deleted one.
-        if sum(found.values()) == before and any(each[0] == "object" for each in one or ()):
-            found["a new object"] += 1
-    return found.most_common(1)[0][0] if found else ""
+        if not changes and any(each[0] == "object" for each in one or ()):
+            changes.add("a new object")
+        found.update(sorted(changes))
+    return [change for change, n in found.most_common() if n >= RARE * found.total()]
 
 
 # Python code between steps or instead of a graph

@@ -9,7 +9,7 @@ from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRo
 from tuilab.model.quantity import seconds
 from tuilab.model.verdicts import EMULATED
 from tuilab.program.account import account
-from tuilab.program.findings import Beside, Case, difference, findings
+from tuilab.program.findings import Beside, Case, differences, findings
 from tuilab.program.fold import Process, total_seconds
 from tuilab.program.gpu_bound import on_a_gpu
 from tuilab.program.graph import Op, ops_of, reason_of
@@ -146,7 +146,7 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
                 xla=any(case.of.functions[number].xla for number in numbers),
                 calls=sum(case.of.calls[number].n for number in numbers if number in case.of.calls),
                 tracing_s=sum(took for took, _ in traces),
-                differed=difference([what for _, what in traces]),
+                differed=listed(differences([what for _, what in traces])),
                 number=numbers[-1],
             )
         )
