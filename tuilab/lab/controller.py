@@ -177,7 +177,7 @@ class RunController:
     # Settings
 
     def go_back(self, place: Place) -> None:
-        """Stop the active run, and restore the settings and the run that the user left to measure other
+        """Stop the active run, and restore the settings and the run from before the user measured other
         presets.
         """
         if self.state.settings != place.settings:

@@ -34,9 +34,7 @@ class Ghosts:
 
 
 def ghost(state: RunState) -> RunState:
-    """Return a copy of the run without the data that a plot does not need: placement, logs and single
-    calls.
-    """
+    """Return a copy of the run without the data that a plot does not need, such as placement and logs."""
     arms = {name: _arm(arm) for name, arm in state.arms.items()}
     return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"), windows=[])
 

@@ -376,7 +376,7 @@ class HistoryClient:
             own.store.close()
 
     def close(self) -> None:
-        """Close the connection. During a call in another thread, the connection closes when the call ends."""
+        """Close the connection. If a call is active in another thread, the connection closes after it."""
         self._closed = True
         if self._lock.acquire(blocking=False):
             try:

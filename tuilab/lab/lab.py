@@ -296,7 +296,7 @@ class Lab(RunController):
         result. After `stop`, the result has status `cancelled` and the data so far.
 
         cold: rotate through inputs that together exceed the last-level cache. together: use one worker per
-        device; measure first each device alone, and then all devices at once. Raises InputError, or
+        device; first measure each device alone, and then all devices at once. Raises InputError, or
         WorkerError if no worker is available.
         """
         settings = await self.settings(what)

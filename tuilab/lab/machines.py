@@ -48,7 +48,7 @@ def _claims() -> dict[str, Sequence[Claim]]:
 class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
     preset: str
     differing: str
-    """Parameter values that distinguish these runs from other runs of the preset."""
+    """Parameter values that distinguish the runs of this line from other runs of the preset."""
     row: Row
     disagreements: tuple[str, ...]
     """Claims on which the machines that measured the preset disagree."""

@@ -36,7 +36,7 @@ class RefusedInput(InputError):
 
 
 class Questions:
-    """Sends questions to the worker through `send`. The owner must pass every event to `receive`."""
+    """Sends questions to the worker through `send`. The caller must pass every event to `receive`."""
 
     def __init__(self, send: Callable[[Request], Awaitable[None]]) -> None:
         self._send = send

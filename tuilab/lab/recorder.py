@@ -86,7 +86,7 @@ class RunRecorder:
         return place
 
     def _collect(self, data: Path, place: str) -> spool.Found:
-        """Import runs that finished without a lab, and record which runs still continue."""
+        """Import runs that finished without a lab, and record which runs are still being measured."""
         found = spool.collect_all(self.store, data)
         self._messages = [words for run in found.finished if (words := self._about(run))]
         files = {run: file for run in found.going_on if (file := spool.file_in(place, run))}

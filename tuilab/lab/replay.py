@@ -81,7 +81,7 @@ class Replay:
 
     @property
     def continues(self) -> bool:
-        """True if the screen shows a stopped run completely. The user can continue such a run."""
+        """True if the replay has shown a stopped run to its end, so that the user can continue the run."""
         return self._at == self._steps[-1] and self.stopped
 
     @property

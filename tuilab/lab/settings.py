@@ -307,8 +307,8 @@ def devices_at(stop: str) -> tuple[str, ...]:
 
 
 def dtype_choice(settings: Settings) -> Control | None:
-    """Return the dtype slider, with the stop `all` if the preset compares several dtypes; None without a
-    dtype.
+    """Return the dtype slider, with the stop `all` if the preset compares several dtypes; None if the
+    workload has no dtype parameter.
     """
     declaration, compared = settings.declaration, settings.preset.arms.dtypes
     parameter = declaration.parameter(declaration.dtype) if declaration.dtype else None

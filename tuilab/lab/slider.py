@@ -172,8 +172,8 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
 
 
 def next_mark(parameter: Slidable, marks: Sequence[Value], value: Value, direction: int) -> Value | None:
-    """Return the next mark above (direction 1) or below (direction -1) `value`, wrapping around; None without
-    marks.
+    """Return the next mark above (direction 1) or below (direction -1) `value`, wrapping around; None if
+    there are no marks.
     """
     here = fraction(parameter, value)
     ordered = sorted(set(marks), key=lambda mark: fraction(parameter, mark))[::direction]

@@ -81,7 +81,7 @@ def _what(state: RunState) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Place:
-    """The user's settings and run, to return to after measuring other presets."""
+    """The settings and the run from before the user measured other presets, to return to them afterwards."""
 
     settings: Settings | None
     past: tuple[Settings, ...]
@@ -143,8 +143,8 @@ class LabState:
     replay: str = ""
     """Label of the replay on the screen; "" for a live run."""
     replay_continues: bool = False
-    """True if the replay has shown all of a stopped run that the history contains. The user can continue such
-    a run.
+    """True if the replay has shown the whole run, and the run was stopped and is in the history. The user can
+    then continue the run.
     """
     beside: bool = False
     """True if a screen calls `sum_up` in a thread for a run that is `long`."""
@@ -343,8 +343,8 @@ class LabState:
         return Place(self.settings, tuple(self.past), self.shown, self.replay)
 
     def go_back(self, place: Place) -> bool:
-        """Restore a place, with its run if the run has ended. Returns False if the place's settings are the
-        current settings.
+        """Restore the settings of a place, and the run of the place if this run has ended. Returns False if
+        the settings are already the current ones.
         """
         if place.settings is None or place.settings == self.settings:
             return False
