@@ -64,7 +64,7 @@ class Opener:
             yield f"open {preset.name}", preset.title, partial(self.open_preset, preset), about
 
     def is_own(self, words: str) -> bool:
-        """Return False if the words name a preset. Invalid words count as the user's own, because opening
+        """Return True unless the words name a preset. Invalid words count as the user's own, because opening
         them shows the error.
         """
         try:

@@ -34,7 +34,7 @@ class Player:
         self._screen.app.push_screen(page, self.play)
 
     async def background(self) -> None:
-        """Show the progress so far of a run that continues in the background, as a replay."""
+        """Replay a run that continues in the background, as far as the run has been measured."""
         await self.play(next(iter(self._lab.state.background.values()), None))
 
     async def play(self, name: str | None) -> None:

@@ -163,8 +163,8 @@ def _is_line(character: str) -> bool:
 class Picture:
     """A drawing of a chart: its layout, the positions of its values, and its lines.
 
-    points: the extremes and the medians of each series, by key, at most as many as the width can show. ends:
-    limits of the axes. ascii_only: draw lines with the series' markers instead of braille dots.
+    points: for each series (by key), the extremes and the medians to draw, at most as many as the width can
+    show. ends: limits of the axes. ascii_only: draw lines with the series' markers instead of braille dots.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ class Column(Generic[Row]):
     """Minimum width in cells if `flex` is true."""
     align: Literal["left", "right"] = "left"
     flex: bool = False
-    """Whether the column may shrink, and takes the remaining width."""
+    """True if the column may shrink, and takes the remaining width."""
     drop: int = 0
     """Order in which columns are dropped on a narrow screen, the highest number first; 0 for never."""
     sparse: bool = False
