@@ -66,7 +66,7 @@ def _read_preferences() -> Preferences:
             found = json.loads(file.read(LARGEST))
         theme = str(found.get("theme", ""))
         recent, kept = (tuple(map(str, found.get(name, ()))) for name in ("recent", "environments"))
-    # the file is missing or belongs to another user
+    # the file is missing or invalid
     except (FileNotFoundError, ValueError, AttributeError, TypeError, RecursionError):
         return Preferences()
     from tuilab.model.sanitize import sanitize_line

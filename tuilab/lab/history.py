@@ -462,7 +462,7 @@ def compared(
         kin = [e for e in others if e.line.workload == own.line.workload]
         same = [e for e in kin if e.line.preset == own.line.preset]
         chosen = [*(same or kin)[:1], own]
-    chosen.sort(key=lambda e: e.line.pinned != "baseline")  # the reference run comes first
+    chosen.sort(key=lambda e: e.line.pinned != "baseline")  # the baseline comes first
     if len(chosen) < 2:
         return chosen, None
     states = []

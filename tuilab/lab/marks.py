@@ -34,6 +34,6 @@ def _all(folder: Path) -> dict[str, dict[str, VerdictWord]]:
             str(key): {str(name): word for name, word in of_machine.items() if word in WORDS}
             for key, of_machine in found.items()
         }
-    # the file is missing or belongs to another user
+    # the file is missing, unreadable or invalid
     except (OSError, ValueError, AttributeError, TypeError, RecursionError):
         return {}

@@ -34,8 +34,8 @@ GOOD, BAD, WARN = TextStyle("good"), TextStyle("bad"), TextStyle("warn")
 STRONG = TextStyle(bold=True)
 
 # Based on Okabe and Ito (2008), lighter for dark backgrounds and darker for light ones. Hues of CPUs are blue
-# and hues of GPUs orange, which differ with every kind of color blindness; lightness shows the mode. All are
-# among a terminal's 256 colors, so they differ on every terminal.
+# and hues of GPUs orange: people with any kind of color blindness can tell them apart. Lightness shows the
+# mode. All hues are among a terminal's 256 colors, so they differ on every terminal.
 DARK_HUES = {
     "cpu0": "#AFDFFF", "cpu1": "#5FAFFF", "cpu2": "#5F87FF",
     "cpu3": "#87FFFF", "cpu4": "#00AFAF", "cpu5": "#AFAFFF",
