@@ -21,7 +21,9 @@ NOT_KNOWN = "not_known"
 COPIES = ("copy_in", "copy_out", "copy")
 STALL = "stall"
 ORDER = ("python", "dispatch", "copy_in", "input_wait", "compute", STALL, "copy", "copy_out")
-"""Phases in the order of a call. A workload's own phase names follow, then the unknown remainder."""
+"""Phases in the order in which a call passes through them. In an account, a workload's own phases come next,
+and the unexplained remainder comes last.
+"""
 
 PHASE_HELP = {
     "python": "Python and the libraries that it calls, outside TensorFlow",
@@ -56,7 +58,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     seconds: Part_s
     source: Source
     ci95_s: tuple[float, float] | None = None
-    """The 95% interval; None if only one call was profiled."""
+    """The 95% interval of `seconds`; None if only one call was profiled."""
 
     @property
     def half_width_s(self) -> float | None:

@@ -58,13 +58,13 @@ def _width(dtype: str) -> int:
 
 
 class Unknown(Exception):
-    """Raised if the count depends on shapes that the data determine."""
+    """Raised if an op's number of operations depends on shapes that only the data determine."""
 
 
 def arithmetic(op: Shaped) -> float | None:
     """Return the number of arithmetic operations in one execution of an op; None for an unknown op type.
 
-    Raises Unknown.
+    Raises Unknown if that number depends on shapes that only the data determine.
     """
     if op.op in NO_ARITHMETIC or op.op.startswith(("TensorList", "TensorArray", "Assign", "VarIs", "Stack")):
         return float(_size(op.inputs[1])) if op.op in ("AssignAddVariableOp", "AssignSubVariableOp") else 0.0
@@ -124,7 +124,7 @@ def _product(op: Shaped) -> float:
 
 
 def _einsum(op: Shaped) -> float:
-    """Count two operations for each combination of the labels' indices.
+    """Count two operations for each combination of index values.
 
     With a single operand, count one operation per combination, or none if nothing is summed.
     """
@@ -247,8 +247,8 @@ def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
 
 
 def _count_solve(cost: float, each: float) -> Callable[[Shaped], float]:
-    """Return a function that counts `cost` n³ operations for the matrix, and `each` n² for each right-hand
-    side.
+    """Return a function that counts `cost` n³ operations for an n × n matrix, plus `each` n² for each
+    right-hand side.
     """
 
     def count(op: Shaped) -> float:
@@ -261,7 +261,7 @@ def _count_solve(cost: float, each: float) -> Callable[[Shaped], float]:
 
 
 def _tall(m: int, n: int) -> float:
-    """Return the number of operations of Householder QR with explicit Q."""
+    """Return the number of operations of a Householder QR of an m × n matrix that also forms Q."""
     small = min(m, n)
     return 4.0 * m * n * small - 4.0 / 3 * small**3
 

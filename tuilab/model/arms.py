@@ -72,7 +72,9 @@ class ArmSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A filter for arms; an empty field matches anything. `device` is a family or a device."""
+    """A filter for arms; an empty field matches anything. `device` is a family (`GPU`) or a single device
+    (`GPU:1`).
+    """
 
     device: str = ""
     mode: str = ""
@@ -81,8 +83,8 @@ class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     variant: str = ""
 
     def matches(self, arm: Arm) -> bool:
-        """Return True if the arm matches every nonempty field. Never matches arms of devices that compute
-        together.
+        """Return True if the arm matches every nonempty field, and its device computes alone (`together` is
+        false).
         """
         return (
             not arm.together

@@ -1,4 +1,4 @@
-"""Conditions that documents claim about results, and the lab's verdicts."""
+"""A document's claims about results, as conditions that the lab checks, and the verdicts on the claims."""
 
 from typing import Literal
 
@@ -70,7 +70,7 @@ class WaitsForInput(_Condition, frozen=True, kw_only=True, tag="waits-for-input"
     """The arms that match `arms` spend at least `share` (0 … 1) of a call waiting for their input."""
 
     share: float
-    """Share of a call, 0 … 1."""
+    """Minimum share of a call, 0 … 1."""
     arms: ArmPattern = ArmPattern()
 
 
@@ -80,7 +80,7 @@ class PhaseShare(_Condition, frozen=True, kw_only=True, tag="phase-share"):
     phases: tuple[str, ...]
     """Names of the phases to add up."""
     share: float
-    """Share of a call, 0 … 1."""
+    """Minimum share of a call, 0 … 1."""
     arms: ArmPattern = ArmPattern()
 
 
@@ -113,7 +113,7 @@ class FactIs(_Condition, frozen=True, kw_only=True, tag="fact"):
     """The observed value of the named fact is equal to `value`, or at least or at most `value`."""
 
     fact: str
-    """Name of the fact."""
+    """The fact's name, as in a result's `facts`."""
     value: bool | int | float | str
     relation: Literal["is", "at-least", "at-most"] = "is"
     """How the observed value must compare with `value`: `is` (equal), `at-least` or `at-most`."""
@@ -158,8 +158,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     advice: str = ""
     """Advice shown with the verdict."""
     said: str = ""
-    """The word that the document uses for the size of the effect ("significant"). The threshold is our
-    choice.
+    """The document's word for the size of the effect ("significant"). The lab chooses the threshold that this
+    word stands for.
     """
     hedged: str = ""
     """The word with which the document hedges ("might"). A hedged claim is not refuted by results from a

@@ -58,7 +58,9 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def launch(self) -> Rating:
-        """The shortest published kernel launch in seconds, of this GPU family if known, else of any."""
+        """The shortest published kernel launch of the GPU's family, in seconds; of all families if none is
+        published for this one.
+        """
         return LEAST_LAUNCH.get(self.family) or min(LEAST_LAUNCH.values(), key=lambda figure: figure.value)
 
 
@@ -91,7 +93,9 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     host.
     """
     dispatch: tuple[float, float]
-    """Time to start a call, as a multiple of the same call's Python and dispatch time on the CPU."""
+    """Time to start a call on the GPU, as a multiple of the Python and dispatch time of the same call on the
+    CPU.
+    """
     launch_s: tuple[float, float]
     iteration_s: tuple[float, float]
     """Seconds that a loop iteration waits for the host."""
@@ -121,7 +125,7 @@ SHEETS: dict[str, DataSheet] = {
 }
 
 FASTER_KIN = {"ti", "super", "nvl", "ultra"}
-"""Suffixes of a different, possibly faster GPU with the same number."""
+"""Suffixes that mark a different, possibly faster GPU with the same model number."""
 
 USUAL = "h100"
 

@@ -107,7 +107,7 @@ class WorkerExited(_Event, frozen=True, kw_only=True, tag="worker-exited"):
     code: int
     """Exit code; negative if a signal killed the process."""
     message: str
-    """The reason, in words."""
+    """Why the process ended, in words."""
     expected: bool = False
     """True if the worker was asked to exit."""
     origin: str = ""
@@ -171,11 +171,11 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
     points: tuple[Count, ...] = ()
     """In a fleet, the sweep points that the node measured."""
     began: Difference | None = None
-    """Start of the fleet node's part of the run, in seconds of its own clock; comparable only within that
-    node.
+    """Start of a fleet node's part of the run, in seconds of the node's clock; comparable only with other
+    times of the same node.
     """
     ended: Difference | None = None
-    """End of the fleet node's part of the run, in seconds of its own clock."""
+    """End of a fleet node's part of the run, in seconds of the node's clock."""
 
 
 class PointAdded(_RunEvent, frozen=True, kw_only=True, tag="point-added"):
@@ -208,7 +208,7 @@ class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
     device: str | None = None
     """The observed device; None if nothing ran."""
     reason: str = ""
-    """The reason, in a sentence."""
+    """Why the arm has this status, in a sentence."""
     detail: str = ""
     """A traceback, if any."""
     error: tuple[str, ...] = ()
@@ -273,7 +273,7 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 class TurnOver(_RunEvent, frozen=True, kw_only=True, tag="turn-over"):
     """This worker has finished its turn and waits for its next one (`Measure.turns`).
 
-    Only the runner reads it.
+    Only the runner reads this event.
     """
 
 
@@ -304,7 +304,7 @@ class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     """
 
     first: Count
-    """Index of the first round, from 0. An event counts the rounds of one process; the state of a run counts
+    """Index of the first round, from 0: in an event, among the rounds of one process; in a run's state, among
     the rounds of all processes.
     """
     rounds: Count
@@ -329,7 +329,9 @@ class Accounted(_RunEvent, frozen=True, kw_only=True, tag="account"):
     arm: str
     point: Count
     account: Account
-    """The account of a call without the profiler, before scaling to the arm's median."""
+    """The account as measured: it adds up to the time of a call without the profiler, not to the arm's
+    median.
+    """
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -364,11 +366,11 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     op's data on the GPU; None if the question does not apply.
     """
     evidence: str = ""
-    """Evidence for the reason."""
+    """What `reason` is based on, such as the dtypes in the kernel registry."""
     layer: str = ""
     """For a model, the layer or name scope of the op; "" otherwise."""
     code: str = ""
-    """A stable code for the first cause of the placement: `no-kernel`, `scope`."""
+    """A stable code for `reason`, or for the first reason of several: `no-kernel`, `scope`."""
 
     @property
     def on_host(self) -> bool:
@@ -400,7 +402,7 @@ def ops_of(nodes: Iterable[Node]) -> list[Node]:
 def copies_of(nodes: Iterable[Node]) -> list[Node]:
     """Return the copies of an arm that cross from one memory to another.
 
-    Omits copies with `memory` set: these are results that a GPU op computed in host memory, and that stay
+    Omits copies with `memory` set: their data are results that a GPU op wrote to host memory, and that stay
     there.
     """
     return [node for node in nodes if node.kind == "copy" and not node.memory]
@@ -473,7 +475,7 @@ class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
 class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
     """An arm was profiled in a separate pass, usually after the run.
 
-    The last such event of an arm counts.
+    If an arm has several of these events, the last one counts.
     """
 
     arm: str
@@ -535,7 +537,9 @@ class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
     """
 
     request: str
-    """The request's id; empty if the lab rejects the worker on `origin` because of its protocol version."""
+    """The request's id; empty if the lab rejects the worker on the host `origin` because of the worker's
+    protocol version.
+    """
     message: str
     """The problem and what was expected."""
     detail: str = ""
@@ -546,7 +550,7 @@ class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
     lacking: tuple[str, ...] = ()
     """Arguments of the user's function that need shapes."""
     suggested: tuple[str, ...] = ()
-    """For each argument in `lacking`, a shape that the function accepts; empty if none was found."""
+    """For each argument in `lacking`, a shape that the function accepts; an empty list if none was found."""
 
 
 Event = (

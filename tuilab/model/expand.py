@@ -17,9 +17,9 @@ def expand(
 ) -> tuple[Arm, ...]:
     """Return every sensible arm of the selection, CPU first.
 
-    If the machine lacks a requested device family, the family's arms name its device 0, such as `GPU:0`. The
-    worker reports these arms as unavailable, with the reason. Only devices other than CPU:0 get arms with
-    copied inputs. devices: the machine's devices.
+    If the machine lacks a requested device family, the arms name that family's device 0, such as `GPU:0`, and
+    the worker reports these arms as unavailable. Only devices other than CPU:0 get arms with copied inputs.
+    devices: the machine's devices.
     """
     dtypes = selection.dtypes or ((str(values[declaration.dtype]),) if declaration.dtype else ("",))
     possible = [v for v in declaration.variants if not v.needs or values.get(v.needs)]

@@ -1,4 +1,4 @@
-"""Reads only regular files that the user names, and writes files atomically."""
+"""Reads files that the user names, but no pipes or devices, and writes files atomically."""
 
 import contextlib
 import errno
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def kind_of(path: Path) -> str:
-    """Return what an entry is if it is not a regular file, such as `a pipe`; "" for a regular or missing
+    """Return the kind of an entry that is not a regular file, such as `a pipe`; "" for a regular or missing
     file.
     """
     try:
@@ -100,10 +100,10 @@ def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
     """Open a file for atomic writing. Every file that tuilab writes is opened here.
 
     The data goes to a temporary file in the same folder, is synced, and then renamed, so the old file
-    survives a full disk, an exceeded quota or a kill. An existing file keeps its owner and mode; a new one
-    gets `mode` minus the umask. Special files such as /dev/stdout are written directly. A database is never
-    replaced, because it may be the history with all of a user's measurements. Temporary files whose writers
-    were killed are removed. Raises OSError with the file's name.
+    survives a full disk, an exceeded quota or a killed process. An existing file keeps its owner and mode; a
+    new file gets `mode` minus the umask. Special files such as /dev/stdout are written directly. A database
+    is never replaced, because it may be the history with all of a user's measurements. Temporary files whose
+    writers were killed are removed. Raises OSError with the file's name.
     """
     try:
         if path.exists() and not path.is_file():

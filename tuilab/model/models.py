@@ -52,9 +52,9 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Share (0 … 1) of the call's time; time outside all layers is not included."""
     bound_by: BoundBy
     share_range: tuple[float, float] | None = None
-    """The range of `share`. If `share` was measured by removing the layer, this is its 95% interval. For any
-    other layer with a loop, the lower end includes none of the dispatch time of the layer's ops, and the
-    upper end all of it. None for the remaining layers.
+    """The range of `share`: its 95% interval if `share` was measured by removing the layer; for any other
+    layer with a loop, from none to all of the dispatch time of the layer's ops; None for the remaining
+    layers.
     """
     of_roof: float | None = None
     """Minimum time on the device divided by the actual time (0 … 1); None if no roof (hardware limit) is

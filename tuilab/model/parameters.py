@@ -122,7 +122,7 @@ def check_value(parameter: Parameter, value: object) -> Value:
 
 
 def parse_value(parameter: Parameter, text: str) -> Value:
-    """Return the value for text that the user typed. Raises InputError."""
+    """Parse a value that the user typed. Raises InputError."""
     value: Value = text.strip()
     if isinstance(parameter, Boolean):
         words = {"true": True, "on": True, "yes": True, "1": True}
@@ -145,7 +145,6 @@ def defaults(parameters: Sequence[Parameter]) -> Values:
 
 
 def nearest(parameter: Integer | LogInteger, value: float) -> int:
-    """Return the allowed integer closest to `value`."""
     if isinstance(parameter, LogInteger):
         whole = round(value) if parameter.multiple == 1 else round(value / parameter.multiple)
         return min(parameter.high, max(parameter.low, whole * parameter.multiple))

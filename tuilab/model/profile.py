@@ -100,7 +100,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ops_s: float
     """Sum of the ops' seconds."""
     rest: str
-    """In words, what takes the part of the step time that is not in `ops_s`."""
+    """What takes the time of a step outside the ops (`ops_s`), in words."""
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]

@@ -69,7 +69,7 @@ class Function(_Told, frozen=True, kw_only=True, tag="function"):
 
 
 class Traces(_Told, frozen=True, kw_only=True, tag="traces"):
-    """The calls of a function that traced it: their seconds and arguments."""
+    """The calls that traced a function: their seconds and arguments."""
 
     number: int
     traces: tuple[tuple[float, list[list[Any]] | None], ...]
@@ -83,15 +83,15 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     delayed: float = 0.0
     """Total seconds for which the thread that runs the steps was ready to run but had no processor."""
     calls: tuple[tuple[Key, float, float, bool], ...] = ()
-    """Calls of tf.functions: function number, start, end, and whether the call traced. The end is 0 if only
-    the start is known.
+    """Calls of tf.functions: function number, start, end, and whether the call traced the function. The end
+    is 0 if only the start is known.
     """
     waits: tuple[tuple[float, float], ...] = ()
     """Waits for a batch in Python code: start and duration."""
     samples: tuple[tuple[str, int, str, str, int, int], ...] = ()
     """Samples of the thread that runs the steps: file, line, function; the library function that this line
-    calls; index of the call (-1: between calls, -2: waiting for a batch, -3: before the first step); number
-    of samples.
+    calls; index of the tf.function call in progress (-1: between calls, -2: waiting for a batch, -3: before
+    the first step); number of samples.
     """
     reads: tuple[tuple[str, int, int, float, str], ...] = ()
     """Copies of values to the host since watching began: file, line, count, seconds, function."""
@@ -164,7 +164,7 @@ class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
     stages: tuple[Stage, ...]
     iterator: float = 0.0
     shapes: tuple[tuple[int | None, ...] | None, ...] = ()
-    """Shapes of its elements; None for an unknown shape."""
+    """Shapes of the dataset's elements; None for an unknown shape."""
     file: str = ""
     line: int = 0
     """The user's line that starts the iteration; 0 if a library starts it."""
@@ -232,7 +232,7 @@ class Account(_Told, frozen=True, kw_only=True, tag="account"):
     user's function; seconds.
     """
     calls: tuple[tuple[str, int, str, int, int], ...] = ()
-    """Library calls in total: file, line, library function, count, number of samples passed (0: unknown)."""
+    """Totals of library calls: file, line, library function, count, number of samples passed (0: unknown)."""
     wall: float = 0.0
     """Seconds since Python started."""
     watching: float = 0.0
@@ -266,7 +266,7 @@ Told = (
 
 
 class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """The times of the steps."""
+    """The times of the program's steps."""
 
     n: int = 0
     median_s: float | None = None

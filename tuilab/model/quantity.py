@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"^([0-9][0-9_,]*(?:\.[0-9]+)?|\.[0-9]+)\s*([kKmMgG]i?)?$")
 LEAST, GREATEST = 1e-9, 1e18
 """Numbers of a magnitude outside this range are shown with an exponent."""
 EXACT = 18
-"""Maximum digits of an integer that is parsed exactly; no parameter allows longer ones."""
+"""Maximum digits of an integer that is parsed exactly; no parameter allows more."""
 
 
 def parse_integer(text: str, *, binary: bool = False) -> int:

@@ -27,17 +27,17 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     preset: str = ""
     """Name of the run's preset; "" if none."""
     pace: bool = False
-    """Wait for `Painted` after each report, up to 0.25 s, so that the screen is never redrawn while a block
-    is timed.
+    """Wait up to 0.25 s for `Painted` after each report, so that the screen is not redrawn while a block is
+    timed.
     """
     cold: bool = False
     """Alternate between several input buffers that together exceed the last-level cache."""
     latency: bool = True
-    """Also time single synchronized calls, one per block."""
+    """Whether to time single synchronized calls, one per block."""
     phases: bool = True
-    """Also split the time of a call into phases."""
+    """Whether to split the time of a call into phases."""
     placement: bool = True
-    """Also observe on which device each op runs."""
+    """Whether to observe on which device each op runs."""
     seed: int | None = None
     """Seed for the random order of arms; None for a random seed."""
     worker: int = 0
@@ -73,8 +73,8 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     roofs: tuple[Roofs, ...] | None = None
     """Known roofs (hardware limits) of the machines that may measure.
 
-    The worker reports the roofs of its own machine with the run, or measures them at the end if they are
-    not known. If None, it does neither.
+    The worker reports the roofs of its own machine with the run, or measures them at the end if they are not
+    known. If None, the worker neither reports nor measures roofs.
     """
     roofs_later: bool = False
     """Do not measure roofs during the run. `Finished` reports whether they must still be measured."""

@@ -99,7 +99,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """Why the status is not `ok`; "" if it is."""
     median_s: float | None
-    """Median over blocks of calls. It measures throughput; `latency_s` measures single calls."""
+    """Median seconds per call, over blocks of calls; for single calls, see `latency_s`."""
     ci95_s: tuple[float, float] | None
     """The 95% interval of the median."""
     n: int
@@ -222,7 +222,7 @@ class PointResult(msgspec.Struct, frozen=True):
     unfinished points.
     """
     ratios: tuple[Ratio, ...] = ()
-    """The ratio at this point of each pair of arms in `crossovers`."""
+    """For each pair of arms in the run's `crossovers`, the ratio of their times at this point."""
 
 
 class Crossover(msgspec.Struct, frozen=True, kw_only=True):
@@ -270,7 +270,7 @@ class Contention(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EnvironmentRatio(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm in two environments."""
+    """One arm's times in two environments, compared."""
 
     arm: str
     """The arm's label without the environment."""

@@ -34,7 +34,7 @@ class Stay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     to_host: float = 0.0
     """Bytes of the ops' inputs that come from ops on the GPU, and are therefore copied to the host."""
     to_device: float = 0.0
-    """Bytes of the ops' results that ops on the GPU use."""
+    """Bytes of the ops' results that ops on the GPU use, and that are therefore copied to the GPU."""
     seconds: float | None = None
     """Seconds per call that the ops take on this host's CPU, from the profiler; None if not measured."""
 
@@ -43,7 +43,7 @@ class Kernels(msgspec.Struct, frozen=True, array_like=True):
     """Kernel launches with the same work: one entry of `Work.each`."""
 
     dtype: str
-    """Dtype of the computation, as named in the roofs."""
+    """Dtype of the computation, named as in `DeviceRoofs.peaks`."""
     flop: float
     """Number of operations per execution."""
     bytes: float
@@ -71,7 +71,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     state: float = 0.0
     """Other bytes on the device that every call reads or writes, such as weights."""
     dtype: str = "float32"
-    """Dtype of the computation, as named in the roofs; `tf32` if float32 products may use TF32."""
+    """Dtype of the computation, named as in `DeviceRoofs.peaks`; `tf32` if float32 products may use TF32."""
     to_device: float = 0.0
     """Bytes copied from the host to another device in every call, even for resident inputs."""
     to_host: float = 0.0
@@ -125,7 +125,9 @@ class MemoryRoof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     working_set: int
     """Bytes that the measuring loop repeatedly reads or writes."""
     bytes_per_s: float
-    """The fastest of triad, copy and read. Bytes count as in STREAM, without write-allocate."""
+    """Bytes per second of the fastest of triad, copy and read, counted as in STREAM: without write-allocate
+    traffic.
+    """
 
 
 class LinkRoof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -163,7 +165,7 @@ BUSY = 0.25
 
 
 class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The measured roofs (hardware limits) of a machine. Each figure is the best ever measured on it."""
+    """The measured roofs (hardware limits) of a machine: the best figures of all measurements."""
 
     machine: str
     """The machine's key (`Machine.key`): host, processor, cores, memory, TensorFlow, driver."""
@@ -243,7 +245,7 @@ Limit = Literal[
     "preparing the input",
     "the host's own work",
 ]
-"""The largest term of a bound."""
+"""The largest term of a bound (minimum time)."""
 
 
 class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,7 +275,7 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     """Number of kernels that a call launches."""
     copies_s: float = 0.0
     host_s: float = 0.0
-    """Seconds of a call on this host, whatever the GPU."""
+    """Minimum seconds that a call takes on this host, whatever the GPU."""
     stays_s: float = 0.0
     """Seconds of the ops without a GPU kernel, as measured on this host's CPU."""
     stays: tuple[Stay, ...] = ()

@@ -69,8 +69,7 @@ class ArmSamples:
     warm: bool | None = None
     warm_s: float = 0.0
     account: Account | None = None
-    """The time account of a call, for the call's time without the profiler. `analysis` scales it to the
-    median.
+    """The time account of a call as measured, without the profiler. `analysis` scales it to the arm's median.
     """
     status: Status | None = None
     reason: str = ""
@@ -108,7 +107,7 @@ class ArmState:
     profile: Profile | None = None
 
     def cell(self, point: int = 0) -> ArmSamples:
-        """Return the arm's samples at that point, after adding an empty entry if there is none."""
+        """Return the arm's samples at that point, creating an empty entry if necessary."""
         return self.cells.setdefault(point, ArmSamples())
 
 

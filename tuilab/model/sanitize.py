@@ -23,11 +23,11 @@ _CONTROLS = re.compile(
 
 
 def sanitize_line(text: str, limit: int = 2_000) -> str:
-    """Return one line of printable text, without escape sequences, control characters, bidi overrides or
+    """Return one line of printable text, without escape sequences, control characters, bidi overrides or line
     breaks.
 
-    Text longer than `limit` characters is cut and ends with an ellipsis, so that hostile input takes no
-    more time than normal input.
+    Text longer than `limit` characters is cut and ends with an ellipsis, so that hostile input takes no more
+    time than normal input.
     """
     return sanitize_block(text, limit).replace("\n", " ")
 

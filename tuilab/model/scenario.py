@@ -41,7 +41,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: str = ""
     """`path/to/file.py:function` for the user's code; `model.keras` or `FOLDER:SIGNATURE` for a model."""
     opening: Opening = AS_IT_IS
-    """The user's permissions for that model, and its inputs."""
+    """The user's permissions for the model in `file`, and the model's inputs."""
 
 
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -157,15 +157,18 @@ Six is the smallest number of rounds for which the median has an interval. More 
 differences between processes (docs/measuring.md).
 """
 SETTLED_WARM_S, SETTLED_CALLS = 0.05, 16
-"""Minimum warm-up, in seconds and calls, of an arm that was warm at once in an earlier process.
+"""Minimum warm-up, in seconds and calls, of an arm that was at full speed from the start in an earlier
+process.
 
-In a forked process, the first ten calls of 20 ms were slower than later ones; short calls were at full
-speed after 0.05 s.
+In a forked process, the first ten calls of 20 ms were slower than later ones; short calls were at full speed
+after 0.05 s.
 """
 FORKED_CHASE_S = 1.5
-"""Maximum `chase_s` of a run's first process if the processes after it are forked."""
+"""Maximum `Budget.chase_s` of a run's first process if the processes after it are forked."""
 FORK_S, FORKED_AROUND_S = 0.15, 0.1
-"""Estimated seconds to start and end a forked process, and seconds per arm outside warm-up and rounds."""
+"""Estimated seconds to start and end a forked process, and estimated seconds that each arm adds to it outside
+warm-up and rounds.
+"""
 
 BUDGET: dict[BudgetName, Budget] = {
     "quick": Budget(

@@ -52,7 +52,7 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor
     """A tensor argument, filled with random numbers."""
 
     name: str
-    """Name of the function's parameter; with `.0` or `.key` for a part of its value."""
+    """Name of the function's parameter, with `.0` or `.key` appended for a part of a nested value."""
     dtype: str
     """TensorFlow's name of the dtype."""
     shape: tuple[Size, ...] = ()

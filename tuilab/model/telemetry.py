@@ -73,7 +73,7 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     used only a part of the GPU.
     """
     memory_use: float | None = None
-    """Share of the same period in which the GPU's memory was read or written."""
+    """Share of the driver's last sampling period in which the GPU's memory was read or written."""
     memory_used: int | None = None
     memory_total: int | None = None
     sm_clock_hz: float | None = None
@@ -140,4 +140,4 @@ class DeviceSample(msgspec.Struct, frozen=True, kw_only=True):
     gpus: tuple[GpuSample, ...] = ()
     process: ProcessSample | None = None
     notes: tuple[str, ...] = ()
-    """Why parts of the panel have no figures, one sentence each."""
+    """Why figures of the sample are missing, one sentence each."""
