@@ -206,7 +206,9 @@ class History:
         return self.store.prune_candidates(days, size)
 
     def prune(self, found: PruneCandidates) -> list[str]:
-        """Delete the runs found by `prunable`; return their ids. One call of `undelete` restores them all."""
+        """Delete the runs found by `prunable` and return their ids. One call of `undelete` restores all of
+        these runs.
+        """
         return self.store.soft_delete(found.runs)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Interprets the words that a user types as a `Subject`, or rejects them."""
+"""Interprets a user's words as a `Subject`, or rejects them."""
 
 import ast
 import os

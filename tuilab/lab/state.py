@@ -132,7 +132,6 @@ class LabState:
     asked: str = ""
     """Id of the requested run that has not ended; "" if there is none."""
     asked_at: float = 0.0
-    """Time at which the run `asked` was requested."""
     wanted: Wanted | None = None
     ghosts: Ghosts = field(default_factory=Ghosts)
     verdicts: dict[str, VerdictWord] = field(default_factory=dict)
