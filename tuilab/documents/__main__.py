@@ -23,7 +23,9 @@ from tuilab.model.sanitize import sanitize_line
 
 
 def describe_value(value: Value | None) -> str:
-    """Describe a value in a few words: `float32[64, ?]`, `region 2`, or `?` and why it is unknown."""
+    """Describe a value in a few words, such as `float32[64, ?]`, `region 2`, or `?` and the reason why it is
+    unknown.
+    """
     match value:
         case None:
             return ""
@@ -47,7 +49,7 @@ def describe_value(value: Value | None) -> str:
 
 
 def describe_event(event: TraceEvent) -> str:
-    """Describe an event in one line: kind and name, arguments, result, and number of repetitions."""
+    """Describe an event in one line: kind, name, arguments, result, and number of repetitions."""
     given = ", ".join(f"{name}={describe_value(value)}" for name, value in event.arguments.items())
     result = f" → {describe_value(event.result)}" if event.result is not None else ""
     place = event.place
@@ -68,7 +70,7 @@ def timing(number: int, region: Region) -> str:
 
 
 def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
-    """Yield each line of code, followed by the events that the interpreter recorded on that line."""
+    """Yield each line of code, then a line for each event that the interpreter recorded for this line."""
     happens: dict[int, list[str]] = {}
     for event in trace.events:
         happens.setdefault(event.line, []).append(describe_event(event))

@@ -68,7 +68,7 @@ def read(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector. In a large document, the collector would take half of the time and free
+    """Pause the garbage collector, which would take half of the time for a large document and free
     nothing.
     """
     running = gc.isenabled()
@@ -86,7 +86,7 @@ _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrai
 
 
 def is_deferred(statements: Iterable[ast.stmt]) -> bool:
-    """Return True for TensorFlow 1 code, whose calls build a graph for a session."""
+    """Return True if the calls build a graph for a session, as in TensorFlow 1."""
     for statement in statements:
         inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
         inner += [
@@ -108,7 +108,6 @@ _HOLDS = (ast.ExceptHandler, ast.match_case)
 
 
 def _direct_calls(statement: ast.stmt) -> Iterator[ast.Call]:
-    """Yield the calls in a statement, except the calls in nested statements."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         for part in ast.iter_child_nodes(waiting.pop()):
@@ -120,7 +119,7 @@ def _direct_calls(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trace, list[Plain], list[Parsed]]:
-    """Return the trace of the document's code, and each block as plain Python with its syntax tree."""
+    """Return the trace of the document's code; for each block, its plain Python code and its syntax tree."""
     plains = [plain(block.code) for block in document.blocks]
     parsed = [parse(p.lines, b.line) for p, b in zip(plains, document.blocks, strict=True)]
     code = [
@@ -277,7 +276,9 @@ def _imported_names(part: Parsed) -> Iterator[str]:
 
 
 def _why_unparsed(document: Document, parsed: list[Parsed]) -> str:
-    """If no statement of a script can be parsed, return a phrase with the first syntax error; else ""."""
+    """Return a phrase with the first syntax error of a script in which no statement can be parsed; "" for
+    other documents.
+    """
     if not document.blocks or not document.blocks[0].script or parsed[0].statements:
         return ""
     return f"Python (line {parsed[0].broken[0][0]}: {parsed[0].broken[0][1]})" if parsed[0].broken else ""
@@ -343,5 +344,7 @@ def _unresolved_parts(example: Example, parsed: Parsed, gaps: list[Gap]) -> tupl
 def read_installed(
     source: Path | str | bytes, *, name: str = "", validate: Validate | None = None
 ) -> DocumentReport:
-    """Read a document using the names in the installed TensorFlow, if their table exists."""
+    """Read a document, and check its names against the installed TensorFlow if a table of its names
+    exists.
+    """
     return read(source, for_installed(), name=name, validate=validate)

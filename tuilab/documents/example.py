@@ -26,14 +26,14 @@ _NEAR = 160
 
 @dataclass
 class Example:
-    """A block and its part of the trace.
+    """A block of code, with the part of the trace that belongs to it.
 
-    events, regions: the events and timed regions that occur when this block runs, including those in
-    functions of earlier blocks. written, clocked: the events and timed regions on lines of this block,
-    whichever block runs them. uses, scopes, tries, loops, misfits: those on lines of this block. api:
+    events, regions: the events and timed regions that occur when this block runs, even inside functions of
+    earlier blocks. written, clocked: the events and timed regions on lines of this block, even if another
+    block runs these lines. uses, scopes, tries, loops, misfits: those on lines of this block. api:
     TensorFlow's names, None if unknown. installs: the line that installs TensorFlow, 0 for none. magics:
-    (line, name) of its IPython magics. undefined: (line, name) of unbound names. ignored: codes suppressed by
-    comments, `*` for all.
+    (line, name) of each IPython magic. undefined: (line, name) of each unbound name. ignored: codes that
+    comments suppress, `*` for all.
     """
 
     block: Block
@@ -58,7 +58,7 @@ class Example:
     timings: tuple[Timing, ...] = ()
     """The timings whose results the example uses, as decided by `judge.decide`."""
     timing_of: dict[Region, Timing] = field(default_factory=dict)
-    """All timings of the document, including timings whose result is never used."""
+    """The timings of all examples of the document, including timings whose result is never used."""
 
     @property
     def target(self) -> str:
@@ -72,8 +72,8 @@ class Example:
         return self.block.line <= line < self.block.line + len(self.source)
 
     def near(self, region: Region, before: int, after: int) -> str:
-        """Return the code of a timing with `before` lines above it and `after` lines below it. For a long
-        timing, return only the lines around its start and around its end.
+        """Return the code from `before` lines above a timing to `after` lines below it, without the middle of
+        a long timing.
         """
         first, last = region.line - self.block.line, region.last_line - self.block.line
         lines = self.source[max(0, first - before) : max(0, last + after + 1)]
@@ -82,7 +82,6 @@ class Example:
         ]
 
     def printed(self, region: Region) -> str:
-        """Return the code near the end of a timing, where programs usually print the result."""
         last = region.last_line - self.block.line
         return "\n".join(self.source[max(0, last - 2) : last + 9])[:4_000]
 
@@ -99,7 +98,7 @@ class Example:
 
     @cached_property
     def hides_gpu(self) -> bool:
-        """True if the code hides the GPU from TensorFlow, through a setting or the environment."""
+        """True if the code hides the GPU from TensorFlow, with a call or an environment variable."""
         if self.facts.hides_gpu:
             return True
         for found in _HIDDEN.finditer(self.block.code):
@@ -118,9 +117,7 @@ class Example:
 
     @cached_property
     def _timed(self) -> tuple[list[int], list[int]]:
-        """Start events and end events of the spans that the timed regions cover. Overlapping regions form a
-        single span.
-        """
+        """The start events and the end events of the timed spans. Overlapping regions form a single span."""
         starts: list[int] = []
         ends: list[int] = []
         for region in sorted(self.regions, key=lambda r: r.first):
@@ -137,7 +134,7 @@ class Example:
         return at >= 0 and starts[at] < event.index < ends[at]
 
     def placeholder(self, line: int) -> bool:
-        """Return True if the body of the loop on this line is only a comment in place of the training
+        """Return True if the body of the loop on this line is only a comment that stands for the training
         code.
         """
         loop = next((found for found in self.loops if found.line == line), None)
@@ -160,7 +157,6 @@ class Example:
 def examples(
     blocks: Sequence[Block], trace: Trace, api: ApiTable | None, target: str = "auto"
 ) -> list[Example]:
-    """Return one example per block, with the events that the block runs and the events on its lines."""
     facts = Facts(trace, target, "\n".join(block.code for block in blocks))
     out = [Example(block, trace, facts, api) for block in blocks]
     by_number = {example.block.number: example for example in out}

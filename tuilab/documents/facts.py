@@ -62,15 +62,15 @@ class Facts:
 
     @cached_property
     def checks_device(self) -> int | None:
-        """Number of the first block that queries devices or forbids soft placement; None if there is none."""
+        """Number of the first block that queries devices or forbids soft placement; None if no block does."""
         return next(
             (event.place.block for event in self._checks if event.kind == "query" or _is_strict(event)), None
         )
 
     @cached_property
     def _checks(self) -> list[TraceEvent]:
-        """Events that may query devices. If a timing is outside of uncalled functions, events inside uncalled
-        functions are excluded.
+        """Events that may query devices. Uncalled functions count only if all timings are inside uncalled
+        functions.
         """
         events = self._trace.events
         if all(events[region.first].place.uncalled for region in self._trace.regions):
@@ -87,9 +87,6 @@ class Facts:
 
     @cached_property
     def _weights(self) -> dict[int, TraceEvent]:
-        """For each model (by id), the event that creates its variables: the creation of the model if its
-        input shape is known, else its first call.
-        """
         found: dict[int, TraceEvent] = {}
         for event in self._trace.events:
             model = event.arguments.get("self") if event.kind in ("op", "train") else event.result
@@ -112,7 +109,6 @@ class Facts:
 
     @cached_property
     def logs_placement(self) -> TraceEvent | None:
-        """The event that makes TensorFlow log the placement of each op; None if there is none."""
         for event in self._trace.events:
             if event.name == "tf.debugging.set_log_device_placement":
                 given = event.arguments.get("enabled", event.arguments.get("0"))
@@ -128,7 +124,6 @@ class Facts:
         return {id(session): made[id(config)] for session, config in given if id(config) in made}
 
     def logs_run(self, run: TraceEvent) -> TraceEvent | None:
-        """Return the event that makes the run's session log placements; None if there is none."""
         config = self._configs.get(id(run.arguments.get("session")))
         logs = config is not None and truth(config.arguments.get("log_device_placement"))
         return config if logs is True else None
@@ -165,8 +160,8 @@ class Facts:
 
     @cached_property
     def _ends(self) -> tuple[list[int], list[int]]:
-        """The start events of all regions in order. The second list has, for each start event, the earliest
-        end of any region that starts at this event or later.
+        """The start events of all regions, ascending, and for each of them the earliest end of any region
+        that does not start before it.
         """
         regions = sorted(self._trace.regions, key=lambda r: r.first)
         ends = [r.last for r in regions]
@@ -182,16 +177,10 @@ class Facts:
 
     @cached_property
     def _opaque_touched(self) -> dict[int, int]:
-        """For each value (by id), the index of the first unknown call that received the value and may run
-        TensorFlow.
-        """
         return self._given_to(may_run)
 
     @cached_property
     def _run_by_others(self) -> dict[int, int]:
-        """For each value (by id), the index of the first unknown call that received the value and
-        probably runs its arguments, judging by its name.
-        """
         return self._given_to(lambda e: e.kind == "opaque" and runs_what_it_is_given(e.name))
 
     def _given_to(self, which: Callable[[TraceEvent], bool]) -> dict[int, int]:
@@ -203,22 +192,22 @@ class Facts:
         return found
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
-        """Return True if an earlier unknown call received the event's object and probably runs its
-        arguments, judging by its name.
+        """Return True if a call before the event `before` may have run the object of `work`, judging by the
+        call's name.
         """
         given = (subject_value(work), work.arguments.get("self"), work.arguments.get("session"))
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
 
     def is_session_kept(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the document creates the session of a `sess.run`, and passes the session to no
-        unknown call before the given event.
+        """Return True if the document creates the session of `work`, and passes this session to no unknown
+        call before the event `before`.
         """
         session = work.arguments.get("session")
         return id(session) in self._built and self._opaque_touched.get(id(session), before) >= before
 
     @cached_property
     def _opaque_called(self) -> dict[str, int]:
-        """For each unknown call, by its recorded name, the index of its first event."""
+        """Index of the first event of each unknown call, by the call's name."""
         found: dict[str, int] = {}
         for event in self._trace.events:
             if event.kind == "opaque":
@@ -242,8 +231,8 @@ class Facts:
 
     @cached_property
     def _events_by_subject(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]]:
-        """Indices of the events that may be first calls (see `is_subject`), in order: by subject, then by
-        devices and dtype.
+        """Ascending indices of the events that may be first calls (see `is_subject`), by subject, devices and
+        dtype.
         """
         found: dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]] = {}
         for event in self._trace.events:
@@ -256,8 +245,8 @@ class Facts:
         return found
 
     def _began(self, work: TraceEvent) -> int:
-        """Return the index of the first event of the program in which the op runs; 0 if the op uses
-        objects from earlier examples.
+        """Return the index of the first event that may warm up `work`: the start of its program, or 0 if it
+        uses objects from earlier examples.
         """
         start = self._program(work)
         if not start or subject_value(work) is not None:
@@ -269,27 +258,27 @@ class Facts:
         return 0 if any(0 <= index < start for index in made) else start
 
     def _program(self, work: TraceEvent) -> int:
-        """Return the index of the first event of the separate program that contains the op; 0 if the
-        document is one program.
+        """Return the index of the first event of the program that contains `work`; 0 if the document is one
+        program.
         """
         programs = self._trace.programs
         at = bisect_right(programs, work.index)
         return programs[at - 1] if at else 0
 
     def _callers_start(self, at: int) -> int | None:
-        """Return the event at which the interpreter entered the enclosing uncalled function; None if the code
-        is outside such functions.
+        """Return the index of the event at which the interpreter entered the uncalled function around the
+        event `at`; None if there is no such function.
         """
         if not self._trace.events[at].place.uncalled or not self._callers:
             return None
         return self._callers[bisect_right(self._callers, at) - 1]
 
     def ran_before(self, work: TraceEvent, before: int, anew: bool = False) -> bool:
-        """Return True if the same graph, training or op ran earlier, with the same dtype and on a device that
-        may be the same.
+        """Return True if the graph, training or op of `work` ran before the event `before`, with the same
+        dtype and on a device that may be the same.
 
-        Without a device scope, an op may run on any device. anew: code that is not shown creates the
-        example's model or function again.
+        Without a device scope, an op may run on any device. anew: code that the document does not show
+        creates the model or function again.
         """
         if work.kind == "opaque":
             return self._opaque_called.get(work.name, before) < before
@@ -328,14 +317,11 @@ class Facts:
 
     @cached_property
     def _in_models(self) -> set[int]:
-        """Ids of the layers that belong to a model and run with it."""
+        """Ids of the layers that belong to a model."""
         made = (event.result for event in self._trace.events if event.kind == "build")
         return {id(layer) for model in made if isinstance(model, Model) for layer in model.layers}
 
     def _is_compiled_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the model was compiled again after its last run, so that its step is
-        traced again.
-        """
         compiled = [i for i in self._compiled.get(id(subject_value(work)), ()) if i < before]
         if not compiled:
             return False
@@ -345,8 +331,8 @@ class Facts:
         return not done or max(done) < compiled[-1]
 
     def is_made_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the loop around a timing creates or compiles the timed object, or its session, in
-        each iteration.
+        """Return True if the loop around a timing creates or compiles the timed object, or creates its
+        session, in each iteration.
         """
         loops = self._trace.events[before].place.loops
         of_session = work.name == "sess.run"
@@ -357,10 +343,8 @@ class Facts:
         return any(0 <= i < before and self._trace.events[i].place.loops == loops for i in made)
 
     def may_have_run(self, work: TraceEvent, before: int) -> bool:
-        """Return True if an unknown call received the timed function earlier and may have run it.
-
-        The code that created a model outside of the document may have run this model, so return True for such
-        a model.
+        """Return True if an unknown call may have run the timed function before the event `before`. True for
+        a model from outside of the document, because the code that created the model may have run it.
         """
         value = subject_value(work) or work.arguments.get("self")
         if isinstance(value, Model) and value.assumed and id(value) not in self._built:
@@ -383,16 +367,16 @@ class Facts:
         return id(value) in self._built
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the uncalled function around the event creates the event's model or function itself,
-        so that nothing can have run this object before.
+        """Return True if the uncalled function around an event creates the event's model or function, which
+        therefore cannot have run before.
         """
         made = self._built.get(id(subject_value(work)), -1)
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]
 
     def program_of(self, event: TraceEvent) -> int:
-        """Return the index of the first event of the program that contains the event; for code in an
-        uncalled function, of the first event of that function.
+        """Return the index of the first event of the program that contains the event. An uncalled function
+        counts as a program.
         """
         starts = self._callers if event.place.uncalled else self._trace.programs
         at = bisect_right(starts, event.index)
@@ -403,15 +387,12 @@ class Facts:
         return [e.index for e in self._trace.events if e.kind == "import" and e.name == "tensorflow"]
 
     def imported_before(self, event: TraceEvent) -> int:
-        """Return the index of the last event before the given event that imports TensorFlow; 0 if there is
-        none.
-        """
         at = bisect_left(self._imports, event.index)
         return self._imports[at - 1] if at else 0
 
     @cached_property
     def starts_processes(self) -> bool:
-        """True if the code may start other processes, which inherit its environment."""
+        """True if the code may start other processes, which inherit its environment variables."""
         names = ("subprocess", "multiprocessing", "ray", "joblib", "concurrent")
         calls = ("os.system", "os.popen", "os.exec", "os.spawn", "os.fork")
         return any(
@@ -424,7 +405,9 @@ class Facts:
         return any(use.name.startswith(_GRAPHS) for use in self._trace.uses)
 
     def is_made_in_loop_of(self, model: Value | None, other: Value) -> bool:
-        """Return True if a loop creates the model again in each iteration, but not the object `other`."""
+        """Return True if a loop creates the model in each iteration, but creates the object `other` only
+        once.
+        """
         one, two = self._built.get(id(model)), self._built.get(id(other))
         if one is None or two is None:
             return False
@@ -433,8 +416,8 @@ class Facts:
         return any(loop not in outside and not loop.unrolled and loop.count != 1 for loop in loops)
 
     def is_never_compiled(self, model: Model) -> bool:
-        """Return True if the code creates a model, never compiles it, and does not pass it to code that may
-        compile it.
+        """Return True if the document creates the model, but neither compiles it nor passes it to code that
+        may compile it.
         """
         made = self._built.get(id(model))
         plain = made is not None and self._trace.events[made].name in _MADE_PLAIN
@@ -492,9 +475,6 @@ def _is_strict(event: TraceEvent) -> bool:
 
 
 def _reachable_values(value: Value, depth: int = 0) -> Iterator[Value]:
-    """Yield a value and the values reachable from it: a method's object, an object's attributes, a list's
-    items.
-    """
     yield value
     inner: Iterable[Value] = ()
     match value:
@@ -539,7 +519,6 @@ _LATEST = 64
 
 
 def _shapes(event: TraceEvent) -> tuple[object, ...]:
-    """Return the shapes and dtypes that decide whether a call is traced again; () if any is unknown."""
     given = event.arguments.values()
     known = [(v.shape, v.dtype) for v in given if isinstance(v, Tensor) and v.shape and None not in v.shape]
     return tuple(known) if known and len(known) == len(given) else ()
@@ -576,7 +555,9 @@ def _dtype(event: TraceEvent) -> str:
 
 
 def subject(event: TraceEvent) -> Subject:
-    """Return a key for the event's work. An event with the key of an earlier event is not a first call."""
+    """Return a key for the event's work. If an earlier event has the same key, the event is not a first
+    call.
+    """
     value = subject_value(event)
     if event.kind == "train":
         # A model has one traced function each for training, evaluation and prediction.
@@ -599,7 +580,7 @@ _TRACED = {
 
 
 def subject_value(event: TraceEvent) -> Value | None:
-    """Return the graph, model or interpreter that an event runs; None if it is not visible."""
+    """Return the graph, model or interpreter that an event runs; None if unknown."""
     if event.kind == "graph":
         return event.runs
     owned = event.kind in ("train", "host-op") or event.name == SAVED

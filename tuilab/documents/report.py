@@ -33,8 +33,8 @@ class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     presets: tuple[Preset, ...] = ()
     parts: dict[str, str] = {}
-    """For each preset (by name) that measures only some of the ops in a timed region, the measured share,
-    such as `1 of the 8 ops`.
+    """Share of the timed ops that a preset measures, such as `1 of the 8 ops`, for each preset (by name) that
+    measures only some of them.
     """
     unmeasured: tuple[Claim, ...] = ()
     """Claims near the example about ops or shapes that none of its presets measures."""
@@ -81,11 +81,9 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The result for a document that has been read."""
 
     document: Document
-    """The document with cleaned text."""
     examples: tuple[ExampleReport, ...]
-    """Results for the examples, in order."""
     version: str = ""
-    """The TensorFlow version against which the document was checked; "" if none."""
+    """The TensorFlow version whose names were used for the check; "" if none."""
     notes: tuple[Unresolved, ...] = ()
     """Notes about the whole document."""
 
@@ -129,8 +127,8 @@ def _line(example: ExampleReport) -> ExampleLine:
 
 
 def collapsed(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return a document's findings by line. Merges repeated findings: the first one lists the lines of
-    the others.
+    """Return the document's findings sorted by line. For repeated findings, return only the first one, which
+    lists the lines of the others.
     """
     found: dict[tuple[str, str, str], Finding] = {}
     for finding in findings:

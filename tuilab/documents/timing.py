@@ -11,11 +11,11 @@ from tuilab.documents.interpreter.trace import Context, Region, TraceEvent
 
 @dataclass(frozen=True)
 class FirstCall:
-    """A first call inside a timing: the document shows no earlier run of the timed work.
+    """A first call inside a timing: work that, as far as the document shows, has not run before.
 
     count: number of times that the timing runs the work; None if unknown. sure: no unknown code can have run
-    the work before, and the time is used in a comparison. likely: unknown code could have run the work, but
-    its name suggests that it did not, and the time matters.
+    the work before, and the time is used in a comparison. likely: unknown code can have run the work before,
+    but its name suggests that it did not, and the time matters.
     """
 
     count: int | None
@@ -29,37 +29,39 @@ class Timing:
 
     region: Region
     events: list[TraceEvent]
-    """Events between the two clock readings."""
+    """The events between the two clock readings."""
     begins: Context
     label: str
     """The words printed with the measured time, and the name to which it is bound."""
     role: Literal["benchmark", "log", "progress"]
-    """benchmark: a result. log: the time shows how long training or a cell took. progress: no code shows the
-    time.
+    """benchmark: the time is a result. log: the time shows how long training or a notebook cell took.
+    progress: the code does not show the time.
     """
     extent: Literal["calls", "lap", "total"]
-    """lap: starts before a loop and ends inside the loop. total: contains other timings. calls: all others.
+    """lap: the timing starts before a loop and ends inside it. total: it contains other timings. calls:
+    anything else.
     """
     trains: bool
-    """True if the region trains a model."""
     about_speed: bool
-    """True if a title or the function's name mentions speed."""
+    """True if a title or a function name near the timing mentions speed."""
     compared: bool
-    """True if the figure is meant for comparison."""
     counterpart: Region | None
-    """The timing with which the document compares this one, in a ratio, in a table, or by similar labels.
-    None unless this timing may be a log.
+    """A timing with which the document compares this one, in a ratio, in a table, or by similar labels.
+    Determined only for a timing that may be a log.
     """
     device: str
-    """`CPU` or `GPU`, as named by the scope or the label; "" if they name neither or both."""
+    """`CPU` or `GPU`, from the device scope or the label; "" if they name no device, or both."""
     work: TraceEvent | None
-    """The work that the region is meant to time: a graph, a training call, an op; None if not visible."""
-    unfinished: tuple[TraceEvent, ...]
-    """Device work that the code does not wait for before the second reading."""
-    repetitions: int | None
-    """Number of times that the work runs; None if unknown, or if its parts run different numbers of times."""
-    unresolved: tuple[TraceEvent, ...]
-    """Unknown calls that may run TensorFlow."""
-    cold: FirstCall | None = None
-    """The first call in the region; None if the work is warm, or if a cold start does not affect the figure.
+    """The work that the timing is meant to measure: a graph, a training call, or an op; None if the code does
+    not show it.
     """
+    unfinished: tuple[TraceEvent, ...]
+    """Device work that the code does not wait for before it reads the clock again."""
+    repetitions: int | None
+    """Number of times that the timing runs the work; None if unknown, or if parts of the work run different
+    numbers of times.
+    """
+    unresolved: tuple[TraceEvent, ...]
+    """Unknown calls that may use TensorFlow."""
+    cold: FirstCall | None = None
+    """The first call in the timing; None if there is none, or if it does not affect the figure."""

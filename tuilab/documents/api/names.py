@@ -28,8 +28,8 @@ _KEPT = 8
 
 
 def index_of(api: ApiTable) -> Index:
-    """Return the table's index, from a cache if possible. The cache finds tables by identity, because hashing
-    a table takes as long as indexing it.
+    """Return the table's index, cached by the table's identity, because hashing a table takes as long as
+    indexing it.
     """
     kept = next((index for table, index in _indexed if table is api), None)
     if kept is None:
@@ -73,7 +73,6 @@ def renamed(api: ApiTable, name: str) -> str:
 
 
 def nearest(api: ApiTable, name: str) -> str:
-    """Return the existing name that is closest to a misspelled one; "" if none is close."""
     index = index_of(api)
     parent, _, word = name.rpartition(".")
     below = [found.rpartition(".")[2] for found in index.below.get(parent, [])]
@@ -103,9 +102,8 @@ def missing_part(api: ApiTable, use: Use) -> str:
 
 
 def _missing_module(api: ApiTable, use: Use) -> str:
-    """Return the missing private module in a dotted name; "" if there is none.
-
-    Checks only modules, because the API table does not list the names inside private modules.
+    """Return the missing private module in a dotted name; "" if there is none. Names inside private modules
+    are not checked, because the API table does not list them.
     """
     if not use.name.startswith("tensorflow.python.") or not api.modules:
         return ""
@@ -129,9 +127,7 @@ _MOSTLY = 0.3
 
 def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
     """Return the first use of a TensorFlow 1 name, the number of uses of missing names, and the number of
-    different missing names.
-
-    Returns None if there are too few such uses to show that the code was written for version 1.
+    different missing names; None if too few such uses show that the code was written for version 1.
     """
     gone = [(use, part) for use in uses if not use.guarded and (part := missing_part(api, use))]
     old = [

@@ -38,7 +38,7 @@ def folder() -> Path:
 
 
 def file_for(version: str) -> Path:
-    """Return the path of the table for a version. Raises ValueError if the version is invalid."""
+    """Return the path of the table for a version. Raises ValueError unless `version` looks like `2.21.0`."""
     if not _VERSION.fullmatch(version):
         raise ValueError(f"{version!r} is not a version such as 2.21.0")
     return folder() / f"tensorflow-{version}.json.xz"
@@ -74,7 +74,7 @@ def save(table: ApiTable) -> Path:
 
 
 def load(version: str) -> ApiTable | None:
-    """Return the table for that version: the saved one, or else the shipped one. None if neither exists."""
+    """Return the saved table for the version, or else the shipped one; None if neither exists."""
     try:
         kept = unpack(read_regular(file_for(version), _LARGEST))
     except (InputError, ValueError):
@@ -87,7 +87,7 @@ def load(version: str) -> ApiTable | None:
 
 @lru_cache(maxsize=1)
 def shipped() -> ApiTable:
-    """Return the table that ships with tuilab, for the pinned version of TensorFlow."""
+    """Return the table that tuilab ships, which is for the pinned version of TensorFlow."""
     return brought(f"tensorflow-{SHIPPED_VERSION}.json.xz", ApiTable)
 
 

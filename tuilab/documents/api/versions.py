@@ -13,8 +13,8 @@ from tuilab.model.sanitize import sanitize_line
 
 FILE = "tensorflow-versions.json.xz"
 BEFORE = "2.15"
-"""The last version before the oldest supported one. Its table has only the names that were removed later,
-including those of Keras 2.
+"""The last TensorFlow version that is too old to be supported. Its table lists only names that supported
+versions have removed, including those of Keras 2.
 """
 _PIN = re.compile(
     r"(?<![\w.-])tensorflow(?:-cpu|-gpu|-macos|-intel)?(?:\[[\w,-]{0,40}\])?[ ]?(?:[=~]=|=)[ ]?"
@@ -93,7 +93,7 @@ def table_of(version: str) -> ApiTable:
 
 
 def _inside(name: str) -> bool:
-    """Return True if the name belongs to the package's private modules, not to `tf` or Keras."""
+    """Return True if the name is inside TensorFlow's private modules rather than in `tf` or Keras."""
     return name.startswith("tensorflow.")
 
 

@@ -1,4 +1,4 @@
-"""Finds files, checks these files in parallel, and omits the findings of a baseline."""
+"""Finds the files to check, checks them in parallel, and omits the findings that a baseline lists."""
 
 import os
 from collections import Counter
@@ -47,7 +47,7 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
     unparsed: int = 0
     """Number of passages in examples that are not checked because they are not Python."""
     check: CheckResult | None = None
-    """The full result; None unless it was requested."""
+    """The full result; None unless the job requests it."""
 
     @property
     def collapsed(self) -> tuple[Finding, ...]:
@@ -59,12 +59,14 @@ class CheckJob(msgspec.Struct, frozen=True):
     settings: CheckSettings
     validate: Validate | None = None
     whole: bool = False
-    """Whether the results also contain examples, presets, and calls that the checker did not understand."""
+    """Whether each result includes the examples, the presets, and the calls that the checker did not
+    understand.
+    """
 
 
 def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path, bool]]:
-    """Return the files that match the paths, folders and patterns. A file's flag is True if the user
-    named the file itself. Raises InputError for missing files.
+    """Return the files that match the given paths, folders and patterns, each with True if the user named the
+    file itself. Raises InputError for missing files.
     """
     found: dict[Path, bool] = {}
     entered: set[Path] = set()
@@ -102,10 +104,10 @@ def _matching(pattern: str) -> Iterator[str]:
 
 
 def _walk(top: Path, left_out: Sequence[str] = ()) -> Iterator[tuple[Path, list[str]]]:
-    """Yield a folder and all folders below it, in order, with their file names; skip hidden folders.
+    """Yield the folder and all folders below it, sorted, each with its file names. Skips hidden folders and
+    links. Does not recurse, so the depth of folders is unlimited.
 
-    Does not follow links. Does not recurse, so the depth of folders is unlimited. left_out: folder
-    names to skip.
+    left_out: names of further folders to skip.
     """
     waiting = [top]
     while waiting:
@@ -145,7 +147,6 @@ def _inside(folder: Path, exclude: Sequence[str], entered: set[Path]) -> Iterato
 
 
 def check_file(path: Path, job: CheckJob, named: bool = True) -> FileResult:
-    """Check one file. If it is unreadable, the result contains the error."""
     try:
         if not named and not _is_about(path):
             return FileResult(path=_name(path))
@@ -173,7 +174,6 @@ def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
 
 
 def read_one(source: Path | bytes, path: str, job: CheckJob) -> DocumentReport:
-    """Read a document with the job's settings. Raises InputError if it is unreadable."""
     settings = job.settings
     report = read(
         source,
@@ -190,7 +190,7 @@ def read_one(source: Path | bytes, path: str, job: CheckJob) -> DocumentReport:
 
 
 def result_of(report: DocumentReport, path: str, job: CheckJob) -> FileResult:
-    """Return the findings that the job's settings select, as the file's result."""
+    """Return the file's result, with the findings that the job's settings select."""
     every = (finding for example in report.examples for finding in example.findings)
     found = tuple(f for f in every if job.settings.selects(f.code))
     texts = tuple(report.lines[f.line - 1].strip() if f.line <= len(report.lines) else "" for f in found)

@@ -45,7 +45,9 @@ class Fixed:
         return "".join(f"{_printable(line)}\n" for line in lines)
 
     def write(self) -> None:
-        """Write the file, unless it has changed since it was read. Raises OSError and InputError."""
+        """Write the file. Raises OSError if the file has changed since it was read or cannot be written, and
+        InputError if the file cannot be read.
+        """
         if read_regular(self.path, LARGEST) != self.before.encode("utf-8"):
             raise OSError(0, "the file changed during the fix, so it was not overwritten", str(self.path))
         write_bytes(self.path, self.after.encode("utf-8"))
@@ -56,9 +58,8 @@ def _printable(line: str) -> str:
 
 
 def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | None:
-    """Return the file with fixes for the report's findings; None if nothing can be fixed.
-
-    Files that are not UTF-8 are skipped. Raises InputError and OSError for an unreadable file.
+    """Return the file with fixes for the report's findings; None if there is nothing to fix or the file is
+    not UTF-8. Raises InputError and OSError for an unreadable file.
     """
     wanted = [f for e in report.examples for f in e.findings if f.replace[0] and settings.selects(f.code)]
     if not wanted:
@@ -77,9 +78,7 @@ def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | 
 
 
 def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[Edit]:
-    """Yield the edits that fix the findings in a block's code. Their positions come from the block's syntax
-    tree.
-    """
+    """Yield the edits that fix the findings in a block of code, with positions from its syntax tree."""
     lines = code.split("\n")
     last_line = first_line + len(lines) - 1
     by_line: dict[int, list[Finding]] = {}
@@ -121,9 +120,9 @@ def _text(part: bytes) -> str:
 
 
 def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
-    """Apply the edits to the file's text; return the new text and the number of edits.
+    """Apply the edits to the file's text. Return the new text and the number of applied edits.
 
-    The edits have positions within a block of code, which may be indented less than in the file.
+    The columns of an edit refer to a block of code, which the file may indent further.
     """
     lines = before.split("\n")
     count = 0
@@ -141,7 +140,6 @@ def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[st
 
 
 def _fits(line: str, at: int, edit: Edit) -> bool:
-    """Return True if the edit covers exactly one whole name."""
     end = at + edit.end - edit.start
     around = (line[at - 1] if at else " ") + (line[end] if end < len(line) else " ")
     return line[at:end].strip() == line[at:end] and not any(c.isalnum() or c in "_." for c in around)
@@ -166,7 +164,7 @@ def _in_notebook(before: str, edits: list[Edit], cells: dict[int, int]) -> tuple
 
 
 def _as_it_was(before: str, notebook: Any) -> str:
-    """Serialize the notebook in its original format: the same indentation, escapes and final newline."""
+    """Serialize the notebook with the indentation, escapes and final newline of the original text."""
     end = "\n" if before.endswith("\n") else ""
     original = json.loads(before)
     layouts = [(indent, ascii_) for indent in (1, 2, 4, None) for ascii_ in (False, True)]

@@ -35,9 +35,7 @@ def place(result: FileResult, finding: Finding) -> str:
 
 
 def shown_path(result: FileResult) -> str:
-    """Return the file's path without terminal escapes, because someone other than the user may have named the
-    file.
-    """
+    """Return the file's path without terminal escapes, because the name may come from a stranger."""
     return sanitize_line(result.path, 4_000)
 
 
@@ -133,8 +131,8 @@ class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_json(results: Sequence[FileResult], tensorflow: str, target: str, level: Severity) -> str:
-    """Return a JSON object with the findings of at least the severity `level`. The object's summary counts
-    all findings.
+    """Return a JSON object with the findings of at least the severity `level`. Its summary counts all
+    findings.
     """
     counts = Counter(f.severity for r in results for f in r.collapsed)
     out = CheckOutput(
@@ -183,7 +181,7 @@ _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def github(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
-    """Yield annotations that GitHub's runner shows next to the lines."""
+    """Yield GitHub workflow commands, which GitHub shows as annotations next to the lines."""
     for result in results:
         if result.error:
             yield f"::error file={_property(shown_path(result))},title=tuilab::{_data(result.error)}"
@@ -254,8 +252,8 @@ def _anchor(heading: str) -> str:
 
 
 def _fingerprints(result: FileResult) -> list[str]:
-    """Return a fingerprint for each finding: a hash of the file, the code, the text of the line, and a
-    counter. It does not depend on line numbers.
+    """Return a hash of file, code, line text and a counter for each finding. It stays the same if the line
+    moves.
     """
     seen: Counter[tuple[str, str]] = Counter()
     out = []

@@ -1,4 +1,4 @@
-"""Interprets a document's code symbolically: records, in order, the actions that the code would perform,
+"""Interprets a document's code symbolically: records the actions that the code would perform, in order,
 without running it.
 """
 

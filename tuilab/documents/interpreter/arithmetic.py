@@ -46,7 +46,9 @@ _ERRORS = (TypeError, ValueError, ArithmeticError, AttributeError, MemoryError)
 
 
 class NotComputed(Exception):
-    """Raised if an operation is undefined, or if its result is too large for a benchmark parameter."""
+    """Raised if an operation is undefined, or if its result is implausibly large for a benchmark
+    parameter.
+    """
 
 
 def binary(op: ast.operator, a: Any, b: Any) -> Any:
@@ -84,7 +86,7 @@ def compare(op: ast.cmpop, a: Any, b: Any) -> bool:
 
 
 def bounded(value: Any) -> Any:
-    """Return the value if its size is plausible for a parameter. Raises NotComputed otherwise."""
+    """Return the value. Raises NotComputed if the value is implausibly large for a benchmark parameter."""
     if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
         raise NotComputed
     if isinstance(value, str | bytes) and len(value) > LONGEST_TEXT:

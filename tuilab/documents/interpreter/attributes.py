@@ -122,8 +122,8 @@ _EITHER = (Model, Unknown)
 
 
 def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
-    """Return the value of an attribute of an unknown value. The attribute is unknown as well, unless only
-    TensorFlow objects have an attribute with this name.
+    """Return an unknown value, or a TensorFlow object if only TensorFlow objects have an attribute with this
+    name.
     """
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):
@@ -158,7 +158,7 @@ _NAMED = re.compile(
 
 
 def name_attribute(reason: str, name: str) -> str:
-    """Return the reason why an attribute is unknown, with the attribute's name for messages."""
+    """Append an attribute's name to the reason why a value is unknown."""
     return _NAMED.sub(rf"\g<0>.{name}", reason, count=1)
 
 

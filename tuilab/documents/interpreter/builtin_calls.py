@@ -78,7 +78,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     "tqdm.rich.tqdm",
 )
 def progress(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return the argument of a progress bar, because the bar yields its items unchanged."""
+    """Evaluate a progress bar, which yields the items of its argument unchanged."""
     return args.get("iterable", "0", default=Unknown("the result of a progress bar", args.line))
 
 

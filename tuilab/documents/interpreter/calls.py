@@ -1,7 +1,5 @@
-"""Evaluates calls.
-
-The bodies of the document's own functions and classes are interpreted at each call. Other modules of this
-package handle the calls of libraries.
+"""Evaluates calls. Interprets the bodies of the document's own functions and classes at each call; other
+modules of this package evaluate calls of libraries.
 """
 
 import ast
@@ -71,7 +69,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
 
 def _name_callee(node: ast.expr, callee: Unknown) -> Unknown:
-    """Add the callee's name in the code to the reason why the callee is unknown, if the callee has a name."""
+    """Add the callee's name, as spelled in the code, to the reason why the callee is unknown."""
     name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
     if not _DOTTED.match(name):
         return callee
@@ -124,7 +122,7 @@ _CALLABLE = (Function, Graph, Bound, Partial, Model, Class, Instance)
 def call_either(
     interpreter: Interpreter, unknown: Unknown, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Evaluate the call for each possible callee. An unknown callee may do any work."""
+    """Evaluate the call for each possible callee. Assumes that an unknown callee may do any work."""
     options = unknown.options
     if "training" in keywords and assumes_keras(interpreter.imported):
         # Only Keras models and layers accept the keyword `training`.
@@ -237,7 +235,6 @@ def _returned(values: list[Value], line: int) -> Value:
 
 
 def _is_generator(node: ast.AST) -> bool:
-    """Return True if the function itself yields; nested functions do not count."""
     stack = list(ast.iter_child_nodes(node))
     while stack:
         part = stack.pop()
@@ -249,8 +246,8 @@ def _is_generator(node: ast.AST) -> bool:
 
 
 def _assumed_in(interpreter: Interpreter, function: Function) -> dict[str, str]:
-    """Guess which parameters of a function are a Keras model, a session or a TFLite interpreter, from the
-    parameters' names and the methods that the function calls on them.
+    """Guess which parameters are a Keras model, a session or a TFLite interpreter, from their names and from
+    the methods that the function calls on them. Return the kinds by parameter name.
     """
     node = function.node
     found = interpreter.assumed_in.get(id(node))
@@ -335,7 +332,7 @@ def call_graph(
 
 
 def by_parameter(target: Value, args: list[Value], keywords: Keywords) -> dict[str, Value]:
-    """Return the arguments keyed by parameter name; arguments without a known name are keyed by position."""
+    """Return the arguments by parameter name, or by position if the parameter name is unknown."""
     spec = target.node.args if isinstance(target, Function) else None
     names = [p.arg for p in (*spec.posonlyargs, *spec.args)] if spec else []
     return {names[int(at)] if int(at) < len(names) else at: v for at, v in numbered(args).items()} | keywords
@@ -392,9 +389,6 @@ def call_instance(
 
 
 def _times(decorator: Api | Unknown) -> bool:
-    """Return True if the name of an unknown decorator, or of the function that returned it, suggests that it
-    times functions.
-    """
     name = decorator.name if isinstance(decorator, Api) else callee(decorator.reason)
     given = isinstance(decorator, Api) or decorator.reason.startswith(RESULT_OF)
     return given and times_functions(name)

@@ -1,4 +1,4 @@
-"""Evaluates calls of compression functions, of the standard library, and of similar libraries."""
+"""Evaluates calls of compression libraries, of the standard library, and of similar libraries."""
 
 import posixpath
 
@@ -63,8 +63,8 @@ def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function of the standard library or a similar library, which computes nothing on a
-    device.
+    """Evaluate a function that computes nothing on a device, from the standard library or a similar
+    library.
     """
     if name == "contextlib.suppress":
         return OpaqueObject("raises", None)
@@ -92,7 +92,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow.python.")
 def internal(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a call of one of TensorFlow's internal functions. Its effect and its parameter names are
+    """Evaluate a call of a function that is internal to TensorFlow. Its effect and its parameter names are
     unknown.
     """
     word = name.rpartition(".")[2]

@@ -58,9 +58,7 @@ def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow_datasets.load")
 def prepared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return a pipeline for each split of a `tensorflow_datasets` data set, with the known facts about its
-    data.
-    """
+    """Return a pipeline for each requested split of a `tensorflow_datasets` data set."""
     event = interpreter.event("opaque", name, args.line, args.values)
 
     def pipeline() -> Dataset:
@@ -108,7 +106,7 @@ def _read_generator(interpreter: Interpreter, args: Arguments) -> None:
 
 
 def _rows(value: Value) -> Value:
-    """Return a value in which a row of each tensor replaces the tensor, as in an element of
+    """Return the value with each tensor replaced by one of its rows, as in an element of
     `from_tensor_slices`.
     """
     match value:
@@ -140,7 +138,6 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Evaluate a method of a pipeline, which adds a step or returns data."""
     known = f"{DATASET}.{name}"
     interpreter.use(Api(known, f"Dataset.{name}"), line)
     bound = bind(interpreter, known, args, keywords, line)
@@ -162,7 +159,6 @@ def method(
 
 
 def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Arguments) -> Value:
-    """Return a value that represents the pipeline's elements after the given step."""
     element = dataset.element
     if name in ("map", "flat_map", "interleave"):
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]

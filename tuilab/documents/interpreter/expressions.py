@@ -56,7 +56,7 @@ def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
 
 @expression(ast.Attribute)
 def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Value:
-    """Resolve a whole chain `a.b.c` as one use of a library's name."""
+    """Resolve a chain `a.b.c` as a single use of a library's name."""
     chain: list[ast.Attribute] = [node]
     inner: ast.expr = node.value
     while isinstance(inner, ast.Attribute):
@@ -126,8 +126,11 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
 def _on_times(
     interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int
 ) -> Value | None:
-    """Return the measured time that results from an operation on times or clock readings: the difference of
-    two readings, or an operand that is already a measured time. None for other operations.
+    """Return the measured time that results from an operation on clock readings or measured times; None for
+    other operations.
+
+    The difference of two clock readings is a measured time. An operation on a measured time returns this
+    time.
     """
     if isinstance(op, ast.Sub | ast.Add) and isinstance(left, Clock) and isinstance(right, Clock):
         # The sum of two readings is a time if the first is negated: `took = -time(); …; took += time()`.
@@ -167,12 +170,11 @@ def _on_times(
 
 
 def _is_sum(value: Value) -> bool:
-    """Return True if the value may be a sum of times: a time, an unknown number, or the initial 0."""
+    """Return True if the value may be part of a sum of times: a time, an unknown number, or the initial 0."""
     return isinstance(value, Elapsed | Number) or (isinstance(value, Known) and value.value in (0, 0.0))
 
 
 def _scale(interpreter: Interpreter, op: ast.operator, time: Elapsed, by: Value) -> None:
-    """Record that the operation may convert a measured time to another unit."""
     known = by.value if isinstance(by, Known) and isinstance(by.value, int | float) else None
     if isinstance(op, ast.Mult) or (isinstance(op, ast.Div) and (known is None or abs(known) < 1)):
         interpreter.trace.regions[time.region].scaled = True
@@ -183,7 +185,7 @@ def _is_text(value: Value) -> bool:
 
 
 def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Value | None:
-    """Return the result of an operation on constants and lists; None for any other operand."""
+    """Return the result for operands that are constants or lists; None for any other operand."""
     match left, right:
         case Known(), Known():
             try:
@@ -200,8 +202,8 @@ def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Val
 
 
 def _unresolved_result(left: Value, right: Value, line: int) -> Value:
-    """Return the result of an operation with an unknown operand: an unknown number if both operands are
-    numbers, else a value that is unknown for the same reason as the operand.
+    """Return an unknown number if both operands are numbers; else an unknown value with the reason of the
+    unknown operand.
     """
     if is_number(left) and is_number(right):
         return Number("an unknown number", line)

@@ -1,4 +1,4 @@
-"""The core of the symbolic interpreter: holds the trace, the current position and the work limits."""
+"""The core of the symbolic interpreter, which holds the trace, the current position and the work limits."""
 
 import ast
 import re
@@ -132,8 +132,8 @@ def times_in(value: Value, depth: int = 0) -> list[int]:
 
 
 def _is_plain(value: Unknown) -> bool:
-    """Return True if an unknown value can only be plain Python data: a number, a string, one of several
-    constants, or a command-line option.
+    """Return True if an unknown value can only be a number, a string, one of several constants, or a
+    command-line option.
     """
     if isinstance(value, Number | Told) or value.reason == COMMAND_LINE:
         return True
@@ -141,8 +141,8 @@ def _is_plain(value: Unknown) -> bool:
 
 
 def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
-    """Return the dictionary keys under which measured times are stored, by region. A key serves as the name
-    of its time.
+    """Return the dictionary key under which each measured time is stored, by region. The key serves as the
+    time's name.
     """
     found: dict[int, str] = {}
     for value in values:
@@ -244,10 +244,7 @@ class Interpreter:
             self.depth -= 1
 
     def condition(self, node: ast.expr, scope: Scope) -> Value:
-        """Evaluate a condition and return its value.
-
-        A measured time in a condition is only compared with a limit, so the time does not count as a result.
-        """
+        """Evaluate a condition. Comparing a measured time with a limit does not count as using its result."""
         self._limits += 1
         try:
             return self.evaluate(node, scope)
@@ -255,7 +252,7 @@ class Interpreter:
             self._limits -= 1
 
     def execute(self, statements: list[ast.stmt], scope: Scope) -> Flow:
-        """Interpret statements until a statement leaves the block. Raises Exhausted."""
+        """Interpret statements until one of them leaves the block, such as `return`. Raises Exhausted."""
         if self.depth >= DEEPEST and statements:
             self.note(statements[0].lineno, "nested too deeply to evaluate")
             return Flow.NEXT
@@ -280,7 +277,7 @@ class Interpreter:
         return self.opaque(callee, args, line)
 
     def opaque(self, callee: Value, args: list[Value], line: int) -> Value:
-        """Record a call of an unknown function, which may do any work and wait for its result."""
+        """Record a call of an unknown function, which may run any work and wait for the result."""
         self.dates(*args)
         self.spans(*args)
         self.record_printed(args, line)
@@ -296,7 +293,7 @@ class Interpreter:
         arguments: dict[str, Value] | None = None,
         result: Value | None = None,
     ) -> TraceEvent:
-        """Add an event to the trace, and record it as the origin of the tensors in its result."""
+        """Add an event to the trace. The event becomes the origin of the tensors in its result."""
         if self.deferred and kind in ("op", "create", "copy"):
             kind = "node"
         event = TraceEvent(
@@ -308,7 +305,7 @@ class Interpreter:
         return event
 
     def once(self, node: ast.AST, ask: Callable[[Any], A]) -> A:
-        """Return the cached result of `ask` for a syntax node."""
+        """Return the result of `ask` for a syntax node, from a cache if possible."""
         key = (id(node), ask)
         if key not in self._answers:
             self._answers[key] = ask(node)
@@ -316,8 +313,8 @@ class Interpreter:
         return answer
 
     def note(self, line: int, reason: str) -> None:
-        """Record that a part of the document could not be resolved, with its line and the reason. Ignores a
-        pair of line and reason that is already recorded.
+        """Record that the part of the document on this line could not be resolved, and the reason. Ignores
+        repeated records.
         """
         if self.away:
             return
@@ -334,8 +331,8 @@ class Interpreter:
         self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0, written))
 
     def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
-        """Record an argument or key that the callee does not accept. Records nothing if the code catches the
-        resulting error, because such a mistake is intended.
+        """Record an argument or key that the callee does not accept, unless the code catches the resulting
+        error, because then the mistake is intended.
 
         more: the record's fields `at` and `replace`.
         """
@@ -348,8 +345,8 @@ class Interpreter:
         self.trace.dated.update(value.event for value in values if isinstance(value, Clock))
 
     def spans(self, *values: Value) -> None:
-        """Record a measured time if the values include exactly two clock readings, because an unknown call
-        may subtract them.
+        """Record a measured time if exactly two of an unknown call's arguments are clock readings, which the
+        call may subtract.
         """
         readings = [value.event for value in values if isinstance(value, Clock)]
         if len(readings) == 2 and readings[0] != readings[1]:
@@ -362,9 +359,8 @@ class Interpreter:
         self.event("sync", how, line, {"value": value})
 
     def reads(self, value: Value, how: str, line: int, depth: int = 0) -> None:
-        """Record that the host reads a value.
-
-        The host waits if the value is a tensor, and may wait if the value is unknown.
+        """Record that the host reads a value. The host waits for a tensor, and may wait for an unknown
+        value.
         """
         if isinstance(value, Tensor):
             if value.library == "tf" and not value.inside and self.in_graph() is None:
@@ -385,7 +381,7 @@ class Interpreter:
         return Clock(event.index)
 
     def gather(self, value: Value) -> None:
-        """Record that a measured time is added to a list or to other times."""
+        """Record that the code adds a measured time to a list or to a sum of times."""
         for number in times_in(value):
             region = self.trace.regions[number]
             region.gathered = True
@@ -407,8 +403,8 @@ class Interpreter:
         self.compare(times)
 
     def _title(self, line: int) -> str:
-        """Return the text that the code prints on its own line shortly before a measured time without a
-        label; "" if there is none.
+        """Return the title that the code prints on a separate line shortly before an unlabeled measured time;
+        "" if there is none.
         """
         for event in reversed(self.trace.events[-_NEAR_EVENTS:]):
             if event.kind == "print":
@@ -418,8 +414,8 @@ class Interpreter:
         return ""
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:
-        """Give the clock readings since event `first` the lines of a `with` statement, so that their timing
-        covers its body.
+        """Assign the lines of a `with` statement to the clock readings since event `first`, so that the
+        timing covers the statement's body.
         """
         if self.away:
             line = last_line = self.away
@@ -428,8 +424,8 @@ class Interpreter:
                 self._withs[event.index] = (line, last_line)
 
     def region(self, first: int, last: int, **more: Any) -> Value:
-        """Return the measured time between two clock readings, `first` and `last`. All measured times with
-        these two readings share one region.
+        """Return the measured time between the clock readings `first` and `last`. Calls with the same two
+        readings share one region.
         """
         if first > last:
             first, last = last, first
@@ -477,7 +473,6 @@ class Interpreter:
             self.away = before
 
     def document_line(self, line: int) -> int:
-        """Return `line`, or 0 while a neighboring module is being read."""
         return 0 if self.away else line
 
     @contextmanager
@@ -492,8 +487,8 @@ class Interpreter:
         return self.place.traced
 
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
-        """Interpret each alternative from the same initial state, and merge the names that the alternatives
-        bind. Return the result of each alternative.
+        """Interpret alternative branches, each from the same initial state, and merge the names that they
+        bind. Return the result of each branch.
         """
         results, bound = [], []
         self._choices += 1

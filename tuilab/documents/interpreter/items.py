@@ -96,8 +96,8 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
 
 
 def _concrete(element: Value) -> Value:
-    """Return an element of a pipeline with concrete tensors, which eager code receives. A mapped function
-    receives symbolic tensors instead.
+    """Return the element that eager code receives from a pipeline: concrete tensors, not the symbolic tensors
+    that a mapped function receives.
     """
     match element:
         case Tensor():
@@ -111,8 +111,8 @@ def _concrete(element: Value) -> Value:
 
 
 def _common(items: list[Value], varies: Value) -> Value:
-    """Return a value that represents every item: the first item if all items are alike in shape and dtype,
-    else `varies`.
+    """Return a value that represents every item: the first item if all have the same shape and dtype, else
+    `varies`.
     """
     first = items[0] if items else varies
     if all(item == first for item in items):
@@ -265,8 +265,8 @@ def _part(interpreter: Interpreter, tensor: Tensor, shape: Shape | None, line: i
 
 
 def _info_item(interpreter: Interpreter, info: OpaqueObject, index: Value, line: int) -> Value:
-    """Return an item of the result of `get_memory_info`. Records any key other than `current` and `peak` as a
-    mistake.
+    """Return an item of the result of `get_memory_info`. Records a mistake for any key except `current` and
+    `peak`.
     """
     name, keys = info.data
     if isinstance(index, Known) and index.value not in keys:

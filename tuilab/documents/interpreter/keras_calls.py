@@ -58,9 +58,7 @@ def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.load", "tensorflow_hub.load")
 def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a call that loads a SavedModel. The functions and signatures of a SavedModel are already
-    traced.
-    """
+    """Evaluate a call that loads a SavedModel, whose functions and signatures are already traced."""
     made = OpaqueObject("saved", name)
     interpreter.event("build", name, args.line, args.values, made)
     return made
@@ -167,7 +165,9 @@ _MADE = words(
 
 @handles("tf.keras.backend.", "tf.keras.ops.")
 def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a function of the Keras backend: a setting, a new tensor, a graph function, or an op."""
+    """Evaluate a function of the Keras backend, which may be a setting, a new tensor, a graph function, or an
+    op.
+    """
     word = name.rpartition(".")[2]
     if word in _STATE:
         interpreter.event("config", name, args.line, args.values)
@@ -190,7 +190,6 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate the creation of a loss, an optimizer, a metric, a data set, or a loaded model."""
     if name.rpartition(".")[2] in LOADS:
         loaded = Model([], args.line, open=True)
         interpreter.event("build", name, args.line, args.values, loaded)
@@ -232,9 +231,7 @@ _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 
 def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None:
-    """Record an argument that only older versions of Keras accept, in a training call of a model from outside
-    the document.
-    """
+    """Record a mistake if a training call passes an argument that Keras 3 has removed."""
     gone = next((argument for argument in _OF_PROCESSES if args.has(argument)), "")
     if gone and name in TRAINS and is_keras_3(interpreter):
         detail = f"{name}() in Keras {interpreter.api.keras} takes no argument {gone}"
@@ -250,7 +247,6 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Evaluate a method of a model, or of an object whose class in the document extends a Keras model."""
     assumed = isinstance(model, Model) and model.assumed
     # An object with the name of a model may be something else, so its arguments are not checked against
     # Keras.
@@ -299,7 +295,6 @@ def _texts(value: Value) -> tuple[str, ...] | None:
 def call_layer(
     interpreter: Interpreter, target: Layer | Model, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Return the result of calling a layer or model on a tensor."""
     value = args[0] if args else NONE
     inside = (isinstance(value, Tensor) and value.inside) or (
         isinstance(value, Layer) and value.name == "Input"

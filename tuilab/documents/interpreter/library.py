@@ -62,7 +62,9 @@ class Arguments:
     open: bool = False
 
     def get(self, *names: str, default: Value = NONE) -> Value:
-        """Return the value of the first of these parameters that the call passes, or else `default`."""
+        """Return the argument of the first of these parameters that the call passes; `default` if it passes
+        none.
+        """
         for name in names:
             if name in self.values:
                 return self.values[name]
@@ -95,7 +97,7 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
 
 @calls_of(Api)
 def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywords, line: int) -> Value:
-    """Evaluate the call of a library's function or class, given its canonical name."""
+    """Evaluate the call of a library's function or class."""
     name = api.name
     interpreter.dates(*args, *keywords.values())
     bound = bind(interpreter, name, args, keywords, line)
@@ -177,7 +179,7 @@ def is_keras_3(interpreter: Interpreter) -> bool:
 def _check(
     interpreter: Interpreter, name: str, signature: Signature, args: list[Value], given: Arguments, line: int
 ) -> None:
-    """Record the arguments that the signature does not accept."""
+    """Record the arguments that the function's signature does not accept."""
     # An empty parameter list means that the class's constructor could not be inspected.
     if not signature.parameters and not signature.rest:
         return

@@ -43,8 +43,8 @@ def for_loop(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", scope: Sc
 
 
 def _unrolls(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, span: bool) -> bool:
-    """Return True if each iteration must be interpreted separately, because the items are few and known,
-    and the body uses them.
+    """Return True if each iteration must be interpreted separately: the items are few and known, and the body
+    uses them.
     """
     items = found.items
     if items is None or not 1 <= len(items) <= MOST_UNROLLED:
@@ -94,7 +94,7 @@ def _unrolled(
 
 
 def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, scope: Scope) -> Flow:
-    """Interpret the body once for all iterations. If the loop may run zero times, merge the result with
+    """Interpret the body once for all iterations. If the loop may have no iteration, merge the result with
     the state before the loop.
     """
     loop = _loop(interpreter, node, found.count, found)
@@ -113,8 +113,8 @@ def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Itera
 
 
 def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope) -> None:
-    """Interpret the first statements of the loop's body a second time, because a timing may start in one
-    iteration and end in the next. Stops after the last statement that ends such a timing.
+    """Interpret the first statements of the body again, because a timing may start in one iteration and end
+    in the next. Stops after the last statement that ends such a timing.
     """
     until = interpreter.once(node, _takes_before_it_reads)
     if not until or interpreter.again >= _MOST_AGAIN:
@@ -134,10 +134,8 @@ _MOST_AGAIN = 2
 
 
 def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
-    """Return the number (from 1) of the body's last statement that ends a timing from the previous iteration;
-    0 if no statement ends one.
-
-    Such a timing starts at a clock reading further down in the body.
+    """Return the number (from 1) of the last statement in the body that ends a timing from the previous
+    iteration; 0 if there is none.
     """
     taken: dict[str, tuple[int, int, int]] = {}
     read: dict[str, tuple[int, int]] = {}
@@ -160,7 +158,7 @@ def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
 def _forget_counters(
     interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope
 ) -> None:
-    """Replace loop counters with unknown values, because one pass over the body represents all iterations."""
+    """Replace loop counters with unknown values, because the body is interpreted once for all iterations."""
     for name in interpreter.once(node, _decided_by):
         known = scope.find(name)
         if isinstance(known, Known) and is_number(known):

@@ -109,8 +109,8 @@ _ESTIMATORS = words(
 
 
 def _strategy(owner: Unknown) -> OpaqueObject | None:
-    """Return a `tf.distribute` strategy among the value's possible values; None if there is none. All
-    strategies run functions in the same way, so the first one is enough.
+    """Return the first `tf.distribute` strategy among the possible values; None if there is none. All
+    strategies run functions in the same way.
     """
     for option in owner.options:
         if isinstance(option, OpaqueObject) and str(option.data).startswith("tf.distribute."):
@@ -119,16 +119,18 @@ def _strategy(owner: Unknown) -> OpaqueObject | None:
 
 
 def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
-    """Return True if a variable that the document never binds is a TensorFlow 1 session, judging by its
-    name.
+    """Return True if the value is a TensorFlow 1 session, judging by the name of a variable that the document
+    never binds.
     """
     return interpreter.deferred and bool(SESSION.match(owner.reason.partition(" ")[0]))
 
 
 def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Keywords) -> bool:
-    """Return True if a model from outside the document is a Keras model, judging by its methods and
-    arguments. In a document that imports no library for models except Keras, every object with `predict`
-    counts, unless another library made the object.
+    """Return True if a model from outside of the document is a Keras model, judging by its methods and
+    arguments.
+
+    If the document imports no other library for models, any object with `predict` counts, unless another
+    library created it.
     """
     if name not in TRAINS:
         return name in ONLY_KERAS
@@ -226,7 +228,9 @@ _OF_ARRAYS = words(
 
 
 def _is_tensorflows(interpreter: Interpreter, tensor: Tensor) -> bool:
-    """Return True if TensorFlow made the tensor. Always False if the code adds array methods to tensors."""
+    """Return True if TensorFlow, not NumPy, made the tensor. Always False if the code adds array methods to
+    tensors.
+    """
     if tensor.made < 0 or any(use.name.endswith("enable_numpy_behavior") for use in interpreter.trace.uses):
         return False
     made = interpreter.trace.events[tensor.made]
@@ -249,8 +253,8 @@ _GIVES_ANYTHING = (
 
 
 def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bool:
-    """Return True if a tensor is symbolic: the graph creates it or receives it as an argument. A tensor that
-    the graph captures from outside is not symbolic.
+    """Return True if the tensor is symbolic: an argument of the graph, or created in it. A tensor that the
+    graph captures from outside is not symbolic.
     """
     if any(use.name.endswith("run_functions_eagerly") for use in interpreter.trace.uses):
         return False
@@ -332,7 +336,7 @@ _TEXT = ("upper", "lower", "strip", "title", "capitalize", "lstrip", "rstrip")
 
 
 def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value], line: int) -> Value:
-    """Return the result of a string method. Computes only a few methods; other results are unknown."""
+    """Return the result of a string method, which is unknown for most methods."""
     if isinstance(value, str) and name in _TEXT and not args:
         return Known(getattr(value, name)())
     given = [a.value for a in args if isinstance(a, Known)]

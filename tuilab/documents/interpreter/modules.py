@@ -1,4 +1,4 @@
-"""Interprets the modules next to a document as an import would run them, but never imports them."""
+"""Interprets the modules next to a document as Python would run them on import, but never imports them."""
 
 import sys
 from functools import lru_cache
@@ -38,9 +38,7 @@ def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Mo
 
 
 def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Value | None:
-    """Return the value that a module binds to this name, or else the submodule with this name; None if there
-    is neither.
-    """
+    """Return the module's value or submodule with this name; None if it has neither."""
     found: Value | None = module.scope.names.get(name)
     if found is None and module.package is not None:
         found = _module(interpreter, module.package / name, line)

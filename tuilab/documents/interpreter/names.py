@@ -113,7 +113,6 @@ def module(dotted: str, spelled: str) -> Api:
 
 
 def member(owner: Api, name: str, line: int, spelled: str = "") -> Value:
-    """Return the value of a name in a library's module."""
     dotted = f"{owner.name}.{name}"
     if dotted in _CONSTANTS:
         return _CONSTANTS[dotted]
@@ -147,7 +146,7 @@ def item_bytes(dtype: str | None) -> int | None:
 
 
 def families(value: Value | None) -> tuple[str, ...]:
-    """Return the device families that the argument of `tf.device` may name; ("?",) if they are unknown."""
+    """Return the device families that the argument of `tf.device` may name; `("?",)` if unknown."""
     if isinstance(value, Unknown) and value.options:
         found = [family for option in value.options for family in families(option)]
         return tuple(dict.fromkeys(found))

@@ -101,8 +101,8 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("super")
 def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Evaluate a method call through `super()`. Apart from a few known methods, the called method may do
-    anything.
+    """Evaluate a method call through `super()`. Assumes that the method may do anything, unless it is one of
+    a few known methods.
     """
     if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
         interpreter.event("opaque", f"super().{asked.name}", asked.line)
@@ -151,7 +151,9 @@ def data(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("lite")
 def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Evaluate a method of a TFLite interpreter. Only `invoke()` computes, and outputs are copies."""
+    """Evaluate a method of a TFLite interpreter. Only `invoke()` computes. Outputs are copies in host
+    memory.
+    """
     owner, name, line = asked.owner, asked.name, asked.line
     if name == "invoke":
         made = interpreter.event("host-op", "invoke", line, {"self": owner}, Tensor(None, None, "np"))
@@ -169,7 +171,7 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @methods_of("saved")
 def saved_model_method(interpreter: Interpreter, asked: Asked) -> Value:
-    """Return the result of calling a method of a loaded model, or a function or signature of a SavedModel."""
+    """Evaluate a method of a loaded model, or a function or signature of a SavedModel."""
     if asked.name in TRAINS and asked.owner.data == "tf.saved_model.load":
         interpreter.misfit(
             "state",
@@ -197,9 +199,7 @@ _SETS_UP = words("save load compile summary build get_ set_ push_ from_ to_ free
 def call_saved(
     interpreter: Interpreter, owner: Value, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Return the result of calling a function in a SavedModel. With symbolic inputs, the call
-    builds a model.
-    """
+    """Return the result of a function in a SavedModel. A call with symbolic inputs builds a model."""
     inside = any(isinstance(value, Tensor) and value.inside for value in (*args, *keywords.values()))
     result = Tensor(None, None, inside=inside)
     builds = inside and interpreter.in_graph() is None
@@ -210,7 +210,7 @@ def call_saved(
 
 @methods_of("object")
 def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Evaluate a method of a TensorFlow or Keras object whose class is known by its dotted name."""
+    """Evaluate a method of a TensorFlow or Keras object, selected by the dotted name of its class."""
     made, name, line = str(asked.owner.data), asked.name, asked.line
     if made.startswith(("tf.keras.metrics.", "tf.keras.optimizers.", "tf.distribute.")):
         interpreter.use(Api(f"{made}.{name}", f"{made.rpartition('.')[2]}.{name}"), line)
@@ -230,7 +230,7 @@ def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 
 def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
-    """Interpret the function that a `tf.distribute` strategy runs on each replica, with its arguments."""
+    """Interpret the function that a `tf.distribute` strategy runs on each replica."""
     name, args, keywords, line = asked.name, asked.args, asked.keywords, asked.line
     if name == "experimental_distribute_dataset":
         return args[0] if args else Unknown("a distributed dataset", line)
@@ -256,7 +256,7 @@ _OPS = ("op", "initializer")
 
 
 def _fetch(asked: Asked) -> Value:
-    """Return the first value that a session fetches; the session itself if the call names no value."""
+    """Return the first value that `sess.run` fetches; the session itself if the call fetches nothing."""
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     if isinstance(value, Listing) and value.items:
         value = value.items[0]

@@ -1,4 +1,4 @@
-"""Functions that make tensors and arrays: a table from name to event kind, shape and dtype.
+"""Functions that make tensors and arrays, as a table from name to event kind, shape and dtype.
 
 Functions that do more than make a tensor are in `tf_calls`, `keras_calls`, `dataset_calls` and `timers`. Any
 other TensorFlow name is an op with an unknown shape.
@@ -42,7 +42,7 @@ _SUBJECT = words("input_tensor input tensor x a value image images signals signa
 
 
 def subject(args: Arguments) -> Value:
-    """Return the main argument of a tensor function. Its name differs between libraries."""
+    """Return the main argument of a tensor function, whose name differs between libraries."""
     return next((args.values[name] for name in _SUBJECT if name in args.values), NONE)
 
 
@@ -59,7 +59,7 @@ def same(args: Arguments) -> Shape | None:
 
 
 def like(args: Arguments) -> str | None:
-    """Return the dtype of the first tensor among the arguments, or else the dtype of the main argument."""
+    """Return the dtype of the first tensor among the arguments, else the dtype of the main argument."""
     found = [v for v in args.values.values() if isinstance(v, Tensor)]
     value = subject(args)
     return found[0].dtype if found else tensors.nested_dtype(value)
@@ -70,8 +70,8 @@ def always(dtype: str) -> DtypeOf:
 
 
 def requested_dtype(default: str | None) -> DtypeOf:
-    """Return a function that maps a call's arguments to the requested dtype (None if unknown), or to
-    `default` if the call requests no dtype.
+    """Return a function that maps a call's arguments to the requested dtype; to `default` if the call
+    requests none; to None if it is unknown.
     """
     return lambda args: dtype_of(args.get("dtype")) if args.has("dtype") else default
 
@@ -358,10 +358,9 @@ def _row(name: str) -> Op:
 
 
 def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
-    """Record the event and return the tensor that it creates.
+    """Record the event, and return the tensor that it creates. A NumPy function waits for a tensor argument.
 
-    A NumPy function waits for a tensor argument. In a graph, creating a tensor is an op, and NumPy draws
-    random numbers only once, during tracing.
+    In a graph, creating a tensor is an op, while NumPy draws random numbers only once, during tracing.
     """
     word = name.rpartition(".")[2]
     if word in _NOTHING:
@@ -435,8 +434,8 @@ def compared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.identity_n")
 def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a call that makes a tensor from a value. It creates the tensor, copies it from the host, or
-    returns the given tensor.
+    """Evaluate a call that makes a tensor from a value: it creates the tensor, copies it from the host, or
+    returns the tensor that it received.
     """
     value = args.get("value", "initial_value", "input", "0")
     second = args.get("1")
@@ -488,8 +487,8 @@ def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
 def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a call that makes an array from a list or a tensor. If the argument is a tensor, the call
-    waits for its value. Measured times in a list still count as measured times.
+    """Evaluate a call that makes an array from a list or a tensor. It waits for a tensor. An array of
+    measured times counts as a measured time.
     """
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":

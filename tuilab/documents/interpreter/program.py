@@ -135,9 +135,8 @@ def _read_example(interpreter: Interpreter, example: Code) -> None:
 
 
 def _read_uncalled(interpreter: Interpreter) -> None:
-    """Interpret each uncalled function as a caller would, in the example that defines it.
-
-    Functions that other functions mention come last, because those other functions may call them.
+    """Interpret each uncalled function as if the example that defines it called it. Functions that other
+    functions mention come last, because the other functions may call them.
     """
     index, named, waiting = 0, _mentioned_names(interpreter.functions), list[Function]()
     for function in interpreter.functions:
@@ -205,8 +204,8 @@ def _mentioned_names(functions: Sequence[Function]) -> set[str]:
 
 
 def _unknown_defaults(function: Function) -> dict[str, Value]:
-    """Return unknown values for the parameters whose default is None, because a caller would pass
-    something.
+    """Return unknown values for the parameters whose default is None, because a caller would probably pass
+    something else.
     """
     line = function.node.lineno
     return {
@@ -217,9 +216,7 @@ def _unknown_defaults(function: Function) -> dict[str, Value]:
 
 
 def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:
-    """Return the object that an uncalled method gets as `self`: the first object of its class, or a new
-    one.
-    """
+    """Return the `self` of an uncalled method: the first object of its class, or a new object."""
     owner = function.scope.owner
     if not function.scope.instances and isinstance(owner, Class):
         made = owner.find("__init__")

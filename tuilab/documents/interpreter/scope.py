@@ -1,4 +1,6 @@
-"""Names and their values. A journal allows branches to be interpreted separately and then joined."""
+"""Names and their values. A journal of bindings makes it possible to interpret branches separately and then
+merge them.
+"""
 
 from dataclasses import dataclass, field
 
@@ -9,10 +11,9 @@ Store = dict[str, Value]
 
 @dataclass(eq=False)
 class Scope:
-    """The names in a module, class body or function call.
+    """The names in a module, class body or function call. As in Python, lookup continues in the outer scopes.
 
-    Names are looked up in the outer scopes too, as in Python. owner: the class, if this is a class body.
-    instances: the first object of that class.
+    owner: the class, if this is a class body. instances: the first object of the class.
     """
 
     names: Store = field(default_factory=dict)
@@ -23,9 +24,8 @@ class Scope:
     elsewhere: dict[str, "Scope"] = field(default_factory=dict)
 
     def find(self, name: str) -> Value | None:
-        """Return the value of a name in this scope or an outer one.
-
-        Names of a class body are visible only inside it.
+        """Return the value of a name in this scope or an outer scope; None if unbound. Names of a class body
+        are visible only inside this body.
         """
         scope: Scope | None = self.elsewhere.get(name, self)
         first = True
@@ -64,7 +64,7 @@ class Journal:
         self._open.append([])
 
     def undo(self) -> Bindings:
-        """End the branch, and restore the previous values of all names. Returns the values that the branch
+        """End the branch: restore the values that the names had before it, and return the values that it
         bound.
         """
         entries = self._open.pop()
@@ -79,8 +79,8 @@ class Journal:
         return bound
 
     def join(self, branches: list[Bindings], line: int) -> None:
-        """Bind every name that any branch bound. If branches bind different values, the name gets all of them
-        as possible values.
+        """Bind every name that a branch bound. A name with different values in several branches gets all of
+        them as possible values.
         """
         keys: dict[tuple[int, str], Store] = {}
         for bound in branches:
@@ -96,8 +96,8 @@ class Journal:
 
 
 def either(one: Value | None, other: Value | None, line: int) -> Value | None:
-    """Return a value that may be either `one` or `other`. If one of these is None, because only one branch
-    binds the name, return the other.
+    """Return a value that may be `one` or `other`. A branch that does not bind the name has None; then return
+    the value of the other branch.
     """
     if one is None or other is None or one is other:
         return one if other is None else other

@@ -70,7 +70,6 @@ def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
 
 
 def _adds(node: ast.Assign) -> bool:
-    """Return True if the statement adds to its target: `total = total + took`."""
     given = node.value
     if not isinstance(given, ast.BinOp) or not isinstance(given.op, ast.Add):
         return False
@@ -110,8 +109,8 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
 
 
 def _outlives(interpreter: Interpreter, target: ast.expr, scope: Scope) -> bool:
-    """Return True if the target is still visible after the function call: a global, an attribute or an
-    item.
+    """Return True if the assignment target is still visible after the function call: a global, an attribute
+    or an item.
     """
     if isinstance(target, ast.Name):
         return target.id in scope.elsewhere
@@ -156,8 +155,8 @@ _VERSIONS = re.compile(
 
 
 def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True if a condition may compare versions of a library, because names in its branches may exist
-    in only one version.
+    """Return True if a condition may compare versions of a library. Names in its branches may then exist in
+    only one version.
     """
     return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
 
@@ -167,7 +166,9 @@ def _names_versions(test: ast.expr) -> bool:
 
 
 def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
-    """Record the library names in a branch that is not taken, so that the checker checks these names."""
+    """Record the library names in a branch that the interpreter does not take, so that the checker still
+    checks them.
+    """
     waiting: list[ast.AST] = list(statements)
     while waiting:
         node = waiting.pop()
@@ -185,8 +186,8 @@ def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) ->
 
 
 def _library(node: ast.Attribute, scope: Scope) -> Api | None:
-    """Return the library name for `a.b.c` without evaluating it; None if the name does not belong to a
-    library.
+    """Return the library name that `a.b.c` refers to, without evaluating it; None if it refers to anything
+    else.
     """
     links: list[ast.Attribute] = []
     inner: ast.expr = node
@@ -200,17 +201,15 @@ def _library(node: ast.Attribute, scope: Scope) -> Api | None:
 
 
 def _asks_for_name(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Return True for conditions such as `hasattr(tf, "x")` or `tf.__version__ >= …`: names in their branches
-    may belong to another version.
+    """Return True for conditions such as `hasattr(tf, "x")` or `tf.__version__ >= …`, whose branches may use
+    names of another version.
     """
     asks, names = interpreter.once(test, _looks_up)
     return asks or not interpreter.versions.isdisjoint(names)
 
 
 def _looks_up(test: ast.expr) -> tuple[bool, frozenset[str]]:
-    """Return whether the expression checks a version or the existence of a name, and the names that
-    it uses.
-    """
+    """Return whether the expression checks a version or the existence of a name; and all names in it."""
     asks, names = False, set[str]()
     for part in ast.walk(test):
         if isinstance(part, ast.Name):
@@ -262,9 +261,6 @@ def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scop
 
 
 def _handle(interpreter: Interpreter, body: list[ast.stmt], caught: Handler, scope: Scope) -> Flow:
-    """Interpret an `except` clause. If it handles a missing name, its body may use names from another
-    version.
-    """
     other = bool(caught.names) and all(name.rpartition(".")[2] in _OF_NAMES for name in caught.names)
     interpreter.guards += other
     flow = interpreter.execute(body, scope)

@@ -55,8 +55,9 @@ _SURE_ARRAYS = words(
 
 
 def _is_sure(interpreter: Interpreter, tensor: Tensor, graph: bool = False) -> bool:
-    """Return True if a tensor's dtype and shape are certain. graph: even while a function is being traced,
-    accept a tensor that was made outside of this function.
+    """Return True if the tensor's dtype and shape are certain.
+
+    graph: even while a function is being traced, accept a tensor from outside of this function.
     """
     if tensor.made < 0 or tensor.inside or (interpreter.in_graph() is not None and not graph):
         return False
@@ -80,7 +81,7 @@ def _check(
     line: int,
     sides: tuple[Shape, Shape] | None = None,
 ) -> None:
-    """Record TensorFlow operands whose dtypes or shapes do not match.
+    """Record a mistake if the dtypes or shapes of TensorFlow operands do not match.
 
     sides: shapes of the two matrices of a matrix product; None for an element-wise operation.
     """
@@ -108,7 +109,7 @@ def _check(
 
 
 def _check_number(interpreter: Interpreter, name: str, values: Sequence[Value], line: int) -> None:
-    """Record an operation on an integer tensor and a Python float, which TensorFlow rejects."""
+    """Record a mistake for an integer tensor combined with a Python float, which TensorFlow rejects."""
     whole = next((v for v in values[:2] if isinstance(v, Tensor)), None)
     number = next((v for v in values[:2] if isinstance(v, Known)), None)
     if whole is None or number is None or whole.library != "tf" or not isinstance(number.value, float):
@@ -170,7 +171,6 @@ def _promote(tensors: Sequence[Tensor]) -> str | None:
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """Return the result of broadcasting these shapes; None if a shape is unknown."""
     out: list[int | None] = []
     for shape in shapes:
         if shape is None:
@@ -244,8 +244,7 @@ def matmul(
     line: int,
     called: Literal["tf", "np"] | None = None,
 ) -> Value:
-    """Evaluate a matrix product. `arguments` are those of `tf.matmul`, including the ones that transpose an
-    operand.
+    """Evaluate a matrix product. `arguments` are those of `tf.matmul`, including the transpose flags.
 
     called: the library whose function is called; None for `@`.
     """
@@ -280,7 +279,7 @@ def matrix(arguments: dict[str, Value], side: str) -> Shape | None:
 
 
 def sliced(tensor: Tensor, index: Value) -> Shape | None:
-    """Return the shape of `tensor[index]` for an index of numbers, slices, None and `...`."""
+    """Return the shape of `tensor[index]`, for an index that consists of numbers, slices, None and `...`."""
     if tensor.shape is None:
         return None
     parts = index.items if isinstance(index, Listing) and index.kind == "tuple" else [index]

@@ -1,4 +1,6 @@
-"""Evaluates TensorFlow functions other than tensor arithmetic: devices, settings, graphs and others."""
+"""Evaluates TensorFlow functions that do more than compute with tensors: devices, settings, graphs and
+others.
+"""
 
 from tuilab.documents.interpreter import names
 from tuilab.documents.interpreter.interpreter import Interpreter
@@ -74,9 +76,7 @@ def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: i
 
 @handles("tf.function")
 def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate `tf.function`: make a graph from the given function, or return a decorator if the call gives
-    no function.
-    """
+    """Evaluate `tf.function`: return a graph, or a decorator if the call passes no function."""
     given = args.get("jit_compile", "experimental_compile")
     jit = given.value if isinstance(given, Known) and isinstance(given.value, bool) else None
     if given != NONE and jit is None:
@@ -169,8 +169,8 @@ def parts_of(value: Value) -> list[Value]:
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Interpret each function among the arguments once, with values that represent the arguments of the
-    function's later calls.
+    """Interpret each function among the arguments once, with values that represent all later arguments of
+    this function.
     """
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
@@ -191,7 +191,6 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.strings.", "tf.string_join", "tf.string_split", "tf.as_string")
 def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a text op, which runs on the host and waits for its inputs."""
     args.read(interpreter, f"{name}()")
     result = Tensor(None, "string", inside=interpreter.in_graph() is not None)
     interpreter.event("host-op", name, args.line, args.values, result)
@@ -200,7 +199,7 @@ def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.raw_ops.")
 def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a raw op, which may compute, create a dataset or keep state."""
+    """Evaluate a raw op, which may compute, create a dataset or change a state."""
     interpreter.event("opaque", name, args.line, args.values)
     return Tensor(None, None, inside=interpreter.in_graph() is not None)
 
@@ -223,7 +222,7 @@ def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.Session", "tf.InteractiveSession")
 @handles("tf.train.MonitoredTrainingSession", "tf.train.MonitoredSession")
 def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a TensorFlow 1 session. If eager execution is on, the session defers ops only inside its `with`
+    """Create a TensorFlow 1 session. In eager mode, ops are deferred only inside the session's `with`
     block.
     """
     made = OpaqueObject("session", name)
@@ -268,7 +267,6 @@ def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.import_graph_def")
 def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate `import_graph_def`, which returns the graph's nodes that the call names."""
     asked = args.get("return_elements", "2")
     event = interpreter.event("node", name, args.line, args.values)
     if isinstance(asked, Listing) and not asked.open:

@@ -152,7 +152,7 @@ _PEDANTIC = {"rounds": 1, "iterations": 1, "warmup_rounds": 0}
 
 
 def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
-    """Interpret the code that a timer runs: a callable, or a string of code that uses the module's names."""
+    """Interpret the code that a timer runs: a callable, or a string that uses names of the module."""
     match stmt:
         case Function() | Graph() | Bound() | Partial() | Instance() | Api():
             interpreter.call(stmt, [], {}, line)
@@ -178,9 +178,7 @@ def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) 
 
 
 def _place(statement: object, line: int) -> None:
-    """Set the line number of all nodes in `statement` to `line`, the line of the string that contains the
-    code.
-    """
+    """Give all nodes in `statement` the line number of the string that contains the code."""
     assert isinstance(statement, ast.AST)
     for part in ast.walk(statement):
         if isinstance(part, ast.stmt | ast.expr):

@@ -46,9 +46,9 @@ ASYNCHRONOUS: tuple[Kind, ...] = ("op", "graph", "create", "copy")
 class Loop:
     """One pass of the interpreter over a loop's body.
 
-    count: number of iterations, None if unknown. unrolled: each iteration is read separately, so `count` is
-    1. empty: the body does nothing (pass, break, a comment). over: the value that the loop iterates over.
-    ends: number of iterations until a `break`, None if not visible.
+    count: number of iterations, None if unknown. unrolled: the interpreter makes a separate pass for each
+    iteration, so `count` is 1. empty: the body does nothing (pass, break, a comment). over: the value that
+    the loop iterates over. ends: number of iterations until a `break`, None if unknown.
     """
 
     line: int
@@ -104,11 +104,11 @@ class Try:
 
 @dataclass(frozen=True)
 class Context:
-    """The circumstances of an event.
+    """The code around an event, and the conditions under which it runs.
 
-    block: number of the example that runs. function: the innermost enclosing function of the document.
-    uncalled: no code in the document calls the function. file: the neighboring module, "" for the document.
-    branches: for each unknown condition, the branch that was taken.
+    block: number of the running example. function: the innermost function of the document that contains the
+    event. uncalled: no code in the document calls this function. file: the neighboring module, "" for the
+    document. branches: for each unknown condition, the branch that was taken.
     """
 
     block: int = 0
@@ -122,8 +122,8 @@ class Context:
     branches: tuple[tuple[int, int], ...] = ()
 
     def may_follow(self, other: "Context") -> bool:
-        """Return True if both contexts may occur in one run of the program. This is impossible if their
-        branches exclude each other.
+        """Return True if both contexts can occur in one run of the program, because their branches do not
+        exclude each other.
         """
         taken = dict(self.branches)
         return all(taken.get(choice, way) == way for choice, way in other.branches)
@@ -137,8 +137,8 @@ class Context:
         return self.repeats_inside(0)
 
     def repeats_inside(self, outer: int) -> int | None:
-        """Return the number of times that the loops around the event run it, not counting the `outer`
-        outermost loops; None if unknown.
+        """Return the number of times that the loops around the event run it, without the `outer` outermost
+        loops; None if unknown.
         """
         counts = [loop.count for loop in self.loops[outer:]]
         return None if None in counts else math.prod(count or 0 for count in counts)
@@ -167,16 +167,17 @@ class TraceEvent:
 class Region:
     """A timed region: the events between two clock readings, `first` and `last`.
 
-    clock: the clock's name. line, last_line: lines of the two readings. via: how the region was timed.
-    divided: the elapsed time is divided, so comparisons may use different numbers of iterations. scaled: the
-    time is multiplied, for example by a thousand, or divided by a number below one. by: the divisor of the
-    time, as written. rate: something is divided by the time, as in examples per second. repeats: the timer
-    takes several samples by itself. discarded: the code ignores the time, as in a warm-up. paces: the time
-    determines how long the code waits. gathered: the time is added to a list or to other times. picked: a
-    condition decides whether the time is gathered. name: the name to which the time is bound. told: the lines
-    that print the time, with the printed words. beside: regions whose times appear together with this time in
-    a ratio, a difference, a printed line or a table. file: the neighboring module that reads the clock, ""
-    for the document itself. For a neighboring module, the lines are those of the document that call it.
+    clock: the clock's name. line, last_line: lines of the two readings. via: how the region is timed.
+    divided: the code divides the time, so a comparison may use different numbers of iterations. scaled: the
+    code multiplies the time, for example by a thousand, or divides it by a number below one. by: the divisors
+    of the time, as written. rate: the code divides something by the time, as in examples per second. repeats:
+    the timer takes several samples by itself. discarded: the code ignores the time, as in a warm-up. paces:
+    the code uses the time to decide how long to wait. gathered: the code adds the time to a list or to a sum
+    of times. picked: a condition decides whether the code gathers the time. name: the name to which the time
+    is bound. told: the lines that print the time, with the printed words. beside: regions whose times the
+    code relates to this time, in a ratio, a difference, a printed line or a table. file: the neighboring
+    module that reads the clock, "" for the document itself. For a neighboring module, `line` and `last_line`
+    are the lines of the document that call it.
     """
 
     first: int
@@ -200,8 +201,8 @@ class Region:
     beside: set[int] = field(default_factory=set)
     file: str = ""
     parts: dict[str, int] = field(default_factory=dict)
-    """Timedelta attributes that contain only part of the time, such as `seconds`, and the lines that use
-    these attributes.
+    """Timedelta attributes that return only part of the time, such as `seconds`, with the lines that use
+    them.
     """
 
 
@@ -210,7 +211,7 @@ class Use:
     """A use of a library's dotted name.
 
     name: the form for lookup: `tf.…`, `keras.…` (which differs from `tf.keras`), `tensorflow.python.…`.
-    guarded: the use follows `hasattr`, or is in a `try` that handles a missing name.
+    guarded: the use follows a `hasattr` check, or is in a `try` that catches the error for a missing name.
     """
 
     name: str
@@ -248,14 +249,16 @@ class Trace:
     misfits: list[Misfit] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     dated: set[int] = field(default_factory=set)
-    """Clock readings that the code does not only subtract, but also prints, formats or adds."""
+    """Clock readings that the code prints, formats or adds to something."""
     filled: set[int] = field(default_factory=set)
     """Events that make arrays whose items are assigned later."""
     programs: list[int] = field(default_factory=list)
     """Indices of the first events of the examples that are separate programs, in order."""
 
     def inside(self, region: Region) -> list[TraceEvent]:
-        """Return the events between the region's clock readings, except events in exclusive branches."""
+        """Return the events between the region's clock readings that may occur in the same run as these
+        readings.
+        """
         events, begins = self.events[region.first + 1 : region.last], self.events[region.first].place
         if not begins.branches:
             return events

@@ -64,8 +64,8 @@ def makes_model(name: str) -> bool:
 
 
 def assumed_by(name: str, attribute: str) -> str:
-    """Guess whether an undefined variable is a `model`, a TFLite interpreter (`lite`) or a `session`, from
-    its name and an attribute that the code uses; "" if unclear.
+    """Guess what an undefined variable is, from its name and an attribute that the code uses: `model`, `lite`
+    (a TFLite interpreter), `session`, or "" if unclear.
     """
     if attribute in OF_KERAS:
         return "model"
@@ -146,8 +146,8 @@ _WORDS = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES.items()
 
 
 def set_up(name: str) -> str:
-    """Return a phrase for the action of an unknown function that computes nothing, such as "a file is read or
-    written"; "" if its name does not show the action.
+    """Return a phrase such as "a file is read or written" for an unknown function that computes nothing; ""
+    if its name does not show what it does.
     """
     dotted = callee(name)
     parts = dotted.split(".")[-2:]
@@ -167,8 +167,8 @@ def set_up(name: str) -> str:
 
 
 def callee(name: str) -> str:
-    """Return the callee's dotted name, given the reason why a value is unknown: `the result of
-    cv2.imread` → `cv2.imread`.
+    """Return the callee's dotted name from the reason why a value is unknown: `the result of cv2.imread` →
+    `cv2.imread`.
     """
     return name.removeprefix(RESULT_OF).partition(" ")[0].partition("(")[0]
 

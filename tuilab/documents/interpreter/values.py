@@ -24,7 +24,7 @@ class Known(Value):
 class Unknown(Value):
     """A value that could not be resolved, with the reason and the line.
 
-    options: its possible values, if known.
+    options: the possible values, if known.
     """
 
     reason: str
@@ -57,8 +57,8 @@ class Told(Unknown):
 class Api(Value):
     """A name in an imported library, in canonical dotted form: `tf.signal.stft`, `time.time`.
 
-    spelled: as in the source (`K.get_value`). real: the name in another library if the canonical name is only
-    a substitute (`keras.saving`, known here as `tf.keras.saving`).
+    spelled: as in the source (`K.get_value`). real: the actual name if the canonical name is only a
+    substitute from another library (`keras.saving`, here `tf.keras.saving`).
     """
 
     name: str
@@ -68,8 +68,10 @@ class Api(Value):
 
 @dataclass(eq=False, slots=True)
 class Listing(Value):
-    """A list, tuple or set. open: it contains further unknown items. born: the function that was being
-    traced when the list was created.
+    """A list, tuple or set.
+
+    open: it contains further, unknown items. born: the function that was being traced when the code created
+    the list.
     """
 
     kind: Literal["list", "tuple", "set"]
@@ -111,8 +113,10 @@ class Span(Value):
 
 @dataclass(eq=False, slots=True)
 class Tensor(Value):
-    """A tensor or array. made: index of the event that created it. inside: it is a dataset element or a
-    symbolic tensor of a graph.
+    """A tensor or array.
+
+    made: index of the event that created the tensor. inside: True for a dataset element or a symbolic tensor
+    of a graph.
     """
 
     shape: Shape | None
@@ -154,8 +158,8 @@ class Module(Value):
 class Graph(Value):
     """The result of `tf.function`.
 
-    jit: whether XLA compiles it; None if unknown. name: its name in the document, "" if it has the name of
-    its function.
+    jit: whether XLA compiles the function; None if unknown. name: the name in the document, "" if it is the
+    function's own name.
     """
 
     target: Value
@@ -228,7 +232,10 @@ class Step:
 
 @dataclass(eq=False, slots=True)
 class Dataset(Value):
-    """A `tf.data` pipeline: its source and all later steps. element: the value that it yields."""
+    """A `tf.data` pipeline: its source, and all steps so far.
+
+    element: the value that the pipeline yields.
+    """
 
     steps: tuple[Step, ...]
     element: Value
@@ -251,8 +258,8 @@ class Layer(Value):
 class Model(Value):
     """A Keras model with known layers.
 
-    open: it may have further layers. assumed: judging only by its name or origin, this is a model. metrics:
-    the metrics passed to `compile()`, None if unknown.
+    open: the model may have further, unknown layers. assumed: only its name or origin suggests that this is a
+    model. metrics: the metrics passed to `compile()`, None if unknown.
     """
 
     layers: list[Value]
@@ -278,10 +285,8 @@ class Elapsed(Value):
 
 @dataclass(frozen=True, slots=True)
 class DeviceObject(Value):
-    """A physical or logical device object.
-
-    `list_physical_devices` returns `Many`, because the number of devices depends on the host. A call that
-    needs a logical device rejects the name of a physical device.
+    """A physical or logical device object, as in the result of `list_physical_devices`. A call that needs a
+    logical device rejects a physical one.
     """
 
     family: str
@@ -301,9 +306,10 @@ class Scoped(Value):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueObject(Value):
-    """A library object whose state matters, such as a Timer, or a decorator without a function.
+    """A library object whose state matters, such as a timer or a session; also a decorator without its
+    function.
 
-    kind: `timer`, `decorator`, `session`, and others. data: depends on the kind.
+    kind: `timer`, `decorator`, `session`, and others. data: depends on `kind`.
     """
 
     kind: str
@@ -320,7 +326,7 @@ def is_number(value: Value | None) -> bool:
 
 
 def integer(value: Value | None) -> int | None:
-    """Return a constant whole number as an int, even if it is a float such as 3.0; else None."""
+    """Return a constant as an int if it is a whole number, such as 3 or 3.0; else None."""
     if isinstance(value, Known) and not isinstance(value.value, bool):
         if isinstance(value.value, int):
             return value.value

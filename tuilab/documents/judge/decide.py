@@ -28,7 +28,7 @@ _DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 
 
 def decide(examples: Sequence[Example]) -> None:
-    """Set the timings of a document's examples. Call this function after the regions have their titles."""
+    """Set the timings of all examples of a document. The regions must have their titles already."""
     of_document: dict[Region, Timing] = {}
     for example in examples:
         shown = {region for region in example.clocked if _is_shown(example, region)}
@@ -72,9 +72,7 @@ def _timing(example: Example, region: Region, shown: bool) -> Timing:
 
 
 def _is_shown(example: Example, region: Region) -> bool:
-    """Return True if the code shows the measured time to a reader, rather than only using it to control a
-    loop.
-    """
+    """Return True if the code shows the measured time, rather than only using it to control a loop."""
     shown = region.told or region.gathered or region.beside or not region.paces
     return bool(shown) and not region.discarded and example.trace.events[region.first].place.traced is None
 

@@ -1,4 +1,4 @@
-"""Finds first calls: work that has not yet run when the clock starts."""
+"""Finds first calls: timed work that has not run before the clock starts."""
 
 import re
 from functools import lru_cache
@@ -38,10 +38,10 @@ _MEAN = re.compile(
 
 
 def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | None:
-    """Return the first call in a timing, if the trace shows no earlier run of its work.
+    """Return the first call in a timing. Returns None if the work ran before the timing, if the code times a
+    first call on purpose, or if the first call does not affect the result.
 
-    Returns None if the work ran before, if the code times a first call on purpose, or if the first call does
-    not affect the result. numbered: an earlier time is labeled as the time of a first call.
+    numbered: the label of an earlier time mentions a first call.
     """
     region, work, lap = timing.region, timing.work, timing.extent == "lap"
     if (
@@ -102,7 +102,6 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
 
 
 def _is_known(example: Example, region: Region, work: TraceEvent, value: Value | None) -> bool:
-    """Return True if the checker knows the model or function that runs, and every call that receives it."""
     if work.name == SAVED or _is_own_interpreter(value):
         return True
     if work.name == "sess.run":
@@ -111,7 +110,6 @@ def _is_known(example: Example, region: Region, work: TraceEvent, value: Value |
 
 
 def _negligible_from(work: TraceEvent) -> float:
-    """Return the number of calls after which the overhead of the first call is negligible."""
     if work.kind == "graph":
         return MANY_RUNS
     if work.kind == "train":
@@ -128,15 +126,17 @@ def _is_own_interpreter(value: Value | None) -> bool:
 
 @lru_cache(maxsize=8)
 def is_robust(code: str) -> bool:
-    """Return True if the code reduces its samples with a statistic that is robust to a slow first sample."""
+    """Return True if the code summarizes its samples by a statistic that a slow first sample does not
+    affect.
+    """
     gathers = set(_GATHERS.findall(code))
     cut = any(name in gathers or re.fullmatch(_TIMES, name, re.I) for name in _LEFT_OUT.findall(code))
     return cut or "trim" in code or bool(_ROBUST.search(code) and not _MEAN.search(code))
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
-    """Return True if the clock starts before a loop and stops inside it, and covers only some of the loop's
-    steps.
+    """Return True if a timing that starts before a loop and ends in it covers only some of the loop's
+    iterations.
     """
     if region.by or region.rate:
         return True
@@ -147,7 +147,7 @@ def _is_of_steps(example: Example, region: Region) -> bool:
 
 
 def _leaves_out(example: Example) -> bool:
-    """Return True if a comment says that the example omits code that an earlier example shows."""
+    """Return True if a comment shows that the example omits code from an earlier example."""
     block = example.block
     if block.script or block.notebook:
         return False
@@ -184,10 +184,8 @@ def means_first_call(words: str) -> bool:
 
 
 def _is_meant(example: Example, timing: Timing, numbered: bool) -> bool:
-    """Return True if the timing includes a first call on purpose, or if an unknown call before the timing was
-    the warm-up.
-
-    A warm-up comment counts only if the code after it may be a warm-up.
+    """Return True if the timing includes a first call on purpose, or if an unknown call before the timing is
+    a warm-up, judging by its name or a comment near it.
     """
     region, called = timing.region, timing.label
     beside = [example.comment(n) for n in range(region.line - 2, min(region.last_line, region.line + 20) + 1)]
@@ -204,7 +202,7 @@ def _is_meant(example: Example, timing: Timing, numbered: bool) -> bool:
 
 
 def main_work(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the main work in the region: a graph, a training call, or eager ops."""
+    """Return the event that the region is meant to time: a graph, a training call, or eager ops."""
     if _makes_session(events):
         events = [event for event in events if event.name == "sess.run"] or events
     unclear = any(may_run(event) for event in events)

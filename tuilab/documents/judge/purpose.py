@@ -56,8 +56,8 @@ def trains(events: list[TraceEvent]) -> bool:
 
 
 def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    """Return True if the region trains a model or writes TFRecord files, or if the words near the time are
-    typical of a log.
+    """Return True if the time may be only a log entry: the region trains a model or writes TFRecord files, or
+    the words near the time are typical of a log.
     """
     # A training loop logs its progress: it prints the epoch and the loss next to the time.
     is_training = trains(events) or any(
@@ -74,7 +74,9 @@ def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
 def is_log(
     example: Example, region: Region, events: list[TraceEvent], about_speed: bool, has_counterpart: bool
 ) -> bool:
-    """Return True if a time is only a log entry, because nothing in the example shows that speed matters."""
+    """Return True if the time is only a log entry, because nothing in the example suggests that speed
+    matters.
+    """
     if _is_placed(events) or _RATE.search(example.printed(region)) or has_counterpart:
         return False
     return any(is_long(e) for e in events) or not about_speed
@@ -115,8 +117,8 @@ def counterpart(example: Example, region: Region) -> Region | None:
     """Return a timing with which the example compares this one: in a ratio, on one printed line, in a table,
     or by similar labels. None if there is none.
 
-    Two training runs count as compared if their labels are similar but name different methods, models or
-    sizes.
+    Two timings of training count as compared if their labels are similar, but name different methods, models
+    or sizes.
     """
     regions = example.trace.regions
     own = example.trace.inside(region)
@@ -135,7 +137,7 @@ _MOST_SEARCHED = 64
 
 
 def _is_parallel(example: Example, one: Region, other: Region) -> bool:
-    """Return True if two labels differ only in words that distinguish two ways to do the same thing."""
+    """Return True if two labels differ only in words for two ways to do the same work."""
     first, second = label(one), label(other)
     if first == second and (_TOLD.search(first) or one.line == other.line):
         return False
@@ -183,8 +185,8 @@ _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 
 def compares(example: Example, region: Region, events: list[TraceEvent], about_speed: bool) -> bool:
-    """Return True if the time is meant for comparison: for example, the code collects or divides the
-    time, computes a rate, or mentions speed in a title.
+    """Return True if the time is meant for comparison: for example, if the code collects or divides the time,
+    computes a rate, or mentions speed in a title.
     """
     if region.gathered or region.divided or region.rate or region.via != "clock" or about_speed:
         return True
@@ -200,7 +202,6 @@ _NAMED = re.compile(r"\b[cg]pus?\b", re.IGNORECASE)
 
 
 def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
-    """Return True if the code ignores the result of the timed call, so that only its time matters."""
     for event in events:
         computes = event.kind in ("graph", "op") or event.name in CALLS
         if not computes or event.place.traced is not None or not example.holds(event.line):

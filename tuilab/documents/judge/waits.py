@@ -12,7 +12,7 @@ _WHOLE_NUMBERS = ("int32", "int64", "int16", "int8", "uint8", "uint16")
 
 
 def unfinished(example: Example, events: Iterable[TraceEvent]) -> tuple[TraceEvent, ...]:
-    """Return the device work whose result the code does not wait for. Ignores waits in other branches."""
+    """Return the device work that the code does not wait for. Waits in other branches do not count."""
     waiting: list[TraceEvent] = []
     for event in events:
         if event.kind in ASYNCHRONOUS and event.place.traced is None and not runs_on_cpu(example, event):

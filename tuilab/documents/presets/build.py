@@ -40,9 +40,10 @@ def presets(
     findings: Sequence[Finding],
     said: Sequence[str] = (),
 ) -> list[Preset]:
-    """Return a preset, named after the document, for each workload of an example.
+    """Return a preset for each workload of an example, named after the document.
 
-    said: sentences about the example. A claim goes to the workload that its sentence fits best.
+    said: sentences about the example. A claim in a sentence belongs to the workload that the sentence fits
+    best.
     """
     out: list[Preset] = []
     names: set[str] = set()
@@ -99,10 +100,8 @@ def _preset(
 
 
 def arms(found: Found) -> ArmSelection:
-    """Return the arms that the code runs.
-
-    Properties that the code does not determine stay unrestricted. For example, without a device scope, any
-    device may be used.
+    """Return the arms that the code runs. If the code does not determine a property, such as the device, the
+    selection leaves it open.
     """
     devices: tuple[str, ...] = DEVICES
     if found.devices and not found.anywhere and found.workload != "pingpong":
@@ -120,8 +119,8 @@ def arms(found: Found) -> ArmSelection:
 
 
 def _with_compared(selection: ArmSelection, stated: Sequence[Claim]) -> ArmSelection:
-    """Return the selection with the devices and modes that the claims compare, even if the code runs only one
-    side of the comparison.
+    """Add the devices and modes that the claims compare, because the code may run only one side of the
+    comparison.
     """
     patterns = [pattern for claim in stated for pattern in claim.when.patterns]
     devices = {*selection.devices, *(pattern.device for pattern in patterns)}

@@ -56,11 +56,11 @@ _SHAPE = re.compile(r"\b(\d[\d,]{0,20})(?:\s*[x×]\s*|\s+by\s+)(\d[\d,]{0,20})\b
 def divided(
     examples: Sequence[Example], found: Sequence[Sequence[Found]]
 ) -> list[tuple[list[str], list[str]]]:
-    """For each example, return the sentences of its prose that its workloads can decide, and the sentences
-    about another op or shape.
+    """Divide the prose of each example into sentences that its workloads can decide, and sentences about
+    another op or shape.
 
-    A sentence between two examples belongs to the example whose op and sizes it names. If it fits both
-    examples equally well, it belongs to the one that it comments on or introduces.
+    A sentence between two examples belongs to the example whose op and sizes it names, or else to the example
+    that it comments on or introduces.
     """
     out: list[tuple[list[str], list[str]]] = [([], []) for _ in examples]
     for at, example in enumerate(examples):
@@ -81,10 +81,10 @@ def _best(sentence: str, found: Sequence[Found]) -> int:
 
 
 def fit(sentence: str, found: Found) -> int:
-    """Return how well a sentence fits a workload: 2 if it names the op, and 1 more if it names a size.
+    """Return how well a sentence fits a workload: 2 if it names the op, plus 1 if it names a size.
 
-    If the workload measures only some of the timed ops, return -1 for a sentence that lacks the op or the
-    size, because it may be about all timed ops.
+    If the workload measures only some of the timed ops, return -1 unless the sentence names both the op and a
+    size, because the sentence may be about all timed ops.
     """
     named = any(_NAMED[name].search(sentence) for name in _names(found))
     sized = bool(numbers(sentence) & _sizes(found))
@@ -102,8 +102,8 @@ def _sizes(found: Found) -> set[int]:
 
 
 def _is_of_others(sentence: str, found: Sequence[Found]) -> bool:
-    """Return True if none of these workloads can decide the sentence: it names another op or shape, or may be
-    about more ops than they measure.
+    """Return True if none of the workloads can decide the sentence, because it is about another op or shape,
+    or about more ops than they measure.
     """
     if found and all(fit(sentence, one) < 0 for one in found):
         return True
@@ -116,8 +116,8 @@ def _is_of_others(sentence: str, found: Sequence[Found]) -> bool:
 
 
 def claims(sentences: Sequence[str], workload: str = "") -> tuple[Claim, ...]:
-    """Return the claims about this workload in these sentences, each with its sentence. Without a workload,
-    return comparisons only.
+    """Return the claims in these sentences, each with its sentence. Without a workload, return only
+    comparisons of devices or modes.
     """
     found: dict[str, Claim] = {}
     for sentence in sentences:
@@ -128,8 +128,8 @@ def claims(sentences: Sequence[str], workload: str = "") -> tuple[Claim, ...]:
 
 
 def _near(example: Example) -> Iterator[tuple[str, int]]:
-    """Yield the sentences near an example, each with the offset of the other example to which it may belong:
-    1 (the next) for sentences after the code, -1 (the previous) for sentences before it.
+    """Yield the sentences near an example, each with 1 if it may belong to the next example instead (because
+    it follows the code), or with -1 for the previous example.
     """
     after = [p for p in example.block.after if p.text.strip()][:AFTER]
     before = [p for p in example.block.before if p.text.strip()][-BEFORE:]

@@ -7,11 +7,10 @@ from typing import NamedTuple
 MARGIN = 1.5
 """Factor assumed for phrases such as "much faster"."""
 ABOUT = 0.8
-"""Share of an approximate factor that is enough to confirm a claim: eight times confirms "about ten times".
-"""
+"""Share of an approximate factor that is enough to confirm it: eight times confirms "about ten times"."""
 _ALIKE = 1.1
-"""Two stated times agree with a stated factor if the quotient of the times is within this ratio of the
-factor, apart from rounding.
+"""Two stated times contradict a stated factor if their quotient deviates from it by more than this ratio,
+after rounding errors.
 """
 
 _FLAGS = re.IGNORECASE
@@ -114,17 +113,18 @@ class Comparison(NamedTuple):
     fast: str
     slow: str
     by: float
-    """Minimum factor; 1 if the statement gives no lower limit."""
+    """Minimum speedup as a factor; 1 if the statement gives none."""
     times: str
-    """A phrase with the stated times and, if they contradict the statement, a remark about that; "" if no
-    time is stated.
+    """The two stated times as a phrase, which also mentions if they contradict the statement; "" if it states
+    no times.
     """
 
 
 def compare(statement: str) -> Comparison | None:
-    """Return the comparison in a statement without markup; None if there is none or its direction is unclear.
+    """Return the comparison in a statement, which has no markup; None if there is no comparison, or if it is
+    unclear which side is faster.
 
-    The statement's words decide which side is faster. Without such words, the two times decide.
+    The words decide which side is faster, or else the two stated times.
     """
     text = _TOLERANCE.sub("", statement)
     timed, sure = _timed(text)
@@ -140,7 +140,7 @@ def compare(statement: str) -> Comparison | None:
 
 
 def _describe(fast: _Time, slow: _Time, factors: Sequence[float]) -> str:
-    """Return `0.4 ms against 40 ms`, and whether the times contradict the stated factor or direction."""
+    """Return `0.4 ms against 40 ms`, with a remark if the times contradict the stated factor or direction."""
     words = f"{fast.words} against {slow.words}"
     low = (slow.seconds - slow.rounding_s) / (fast.seconds + fast.rounding_s)
     high = (slow.seconds + slow.rounding_s) / max(fast.seconds - fast.rounding_s, 1e-12)
@@ -152,11 +152,10 @@ def _describe(fast: _Time, slow: _Time, factors: Sequence[float]) -> str:
 
 
 def _said(text: str, sides: Sequence[str]) -> tuple[str, str] | None:
-    """Return the faster and the slower side, according to the words of a statement; None if the words are
+    """Return the faster and the slower side according to the words of a statement; None if the words are
     unclear.
 
-    sides: the sides whose times the statement gives. If there are two, the words need to name only one of
-    them.
+    sides: the sides with a stated time, if any.
     """
     for pair in _PAIRS:
         wins = [order for order in (pair, pair[::-1]) if _WINS[order].search(text)]
@@ -181,8 +180,8 @@ def _named(parts: Iterable[re.Match[str]]) -> list[str]:
 
 
 def _timed(text: str) -> tuple[dict[str, _Time], bool]:
-    """Return the times of the two sides that a statement compares, and whether its words show which time
-    belongs to which side. Without exactly two times, return no times.
+    """Return the stated times by side, and whether the words show which time belongs to which side. Return no
+    times unless there are exactly two.
     """
     parts = list(_PARTS.finditer(text))
     at = [index for index, part in enumerate(parts) if part["number"]]
@@ -206,7 +205,9 @@ def _timed(text: str) -> tuple[dict[str, _Time], bool]:
 
 
 def _bound(text: str, parts: Sequence[re.Match[str]]) -> str:
-    """Return the side in a phrase that follows a time, such as `on the CPU`; "" if no such phrase follows."""
+    """Return the side that directly follows a time, such as the CPU in `40 ms on the CPU`; "" if none
+    does.
+    """
     words = _BINDS.match(text, parts[0].end())
     follows = words is not None and len(parts) > 1 and parts[1].start() == words.end()
     return str(parts[1].lastgroup) if follows and parts[1].lastgroup in _SIDES else ""
@@ -233,7 +234,9 @@ def _factors(text: str) -> list[float]:
 
 
 def _factor(text: str) -> float:
-    """Return the factor by which the statement says that one side is faster; 1 if it gives no lower limit."""
+    """Return the factor by which one side is at least faster, according to the statement; 1 if it gives no
+    minimum.
+    """
     if _AT_MOST.search(text):
         return 1.0
     factors = _factors(text)
@@ -243,7 +246,7 @@ def _factor(text: str) -> float:
 
 
 def numbers(statement: str) -> set[int]:
-    """Return the whole numbers in a statement, except times, factors and tolerances."""
+    """Return the whole numbers in a statement that are not part of a time, factor or tolerance."""
     text = _FACTOR.sub("", _PARTS.sub("", _TOLERANCE.sub("", statement)))
     return {int(word.replace(",", "")) for word in _WHOLE.findall(text)}
 
@@ -252,8 +255,8 @@ _WHOLE = re.compile(r"(?<![\d.,])\d[\d,]{0,20}(?!\d|[.,]\d)")
 
 
 def statements(sentences: Sequence[str]) -> Iterator[str]:
-    """Yield the statements of a paragraph. Two or three sentences that only together give two times and a
-    factor form one statement.
+    """Yield the statements of a paragraph. If a comparison is spread over two or three sentences, these form
+    one statement.
     """
     at = 0
     while at < len(sentences):
@@ -263,8 +266,8 @@ def statements(sentences: Sequence[str]) -> Iterator[str]:
 
 
 def _one(sentences: Sequence[str], length: int) -> bool:
-    """Return True if the sentences together compare two times, and each sentence contributes a time or a
-    factor.
+    """Return True if the sentences form one comparison of two times, to which each sentence contributes a
+    time or a factor.
     """
     if len(sentences) != length:
         return False

@@ -26,8 +26,8 @@ def write(preset: Preset, folder: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    """Convert structs to dicts. Leaves out fields that have their default value or are None, which TOML
-    lacks.
+    """Convert structs to dicts, without fields that are None or have their default value. TOML has no
+    null.
     """
     if isinstance(value, msgspec.Struct):
         info = type(value).__struct_config__

@@ -17,9 +17,10 @@ MARKS = tuple(mark for mark, _ in _MARKS)
 
 
 def decode(data: bytes) -> str:
-    """Decode the first LARGEST bytes: by their byte order mark, as UTF-8, or else as Windows-1252.
+    """Decode the first LARGEST bytes by their byte order mark, else as UTF-8, else as Windows-1252. Never
+    raises.
 
-    Never raises. Isolated invalid bytes in UTF-8 become U+FFFD. Line ends become line feeds.
+    Isolated invalid bytes in UTF-8 become U+FFFD. All line ends become line feeds.
     """
     data = data[:LARGEST]
     for mark, encoding in _MARKS:

@@ -32,7 +32,7 @@ _OTHER_LANGUAGES = ("bash", "sh", "html", "javascript", "writefile", "script", "
 
 @dataclass(frozen=True)
 class Plain:
-    """Code that Python's parser accepts, with the same number of lines as the original.
+    """Code that Python's parser accepts, with the line numbers of the original.
 
     magics: (0-based line, name) of each IPython magic. cell: the magic that times the whole code. session:
     True for an interpreter session with prompts and results.
@@ -45,8 +45,8 @@ class Plain:
 
 
 def plain(code: str) -> Plain:
-    """Return the code without prompts and their output. Timing magics become `with` statements; shell lines
-    and other magics become `pass`.
+    """Return the code as plain Python: without prompts and their output, with timing magics as `with`
+    statements, and with `pass` for shell lines and other magics.
     """
     lines = code.split("\n")
     session = is_session(lines)
@@ -104,8 +104,8 @@ _ONE_RUN, _ONE_LOOP = re.compile(r"-r\s*1\b"), re.compile(r"-n\s*1\b")
 
 
 def is_session(lines: list[str]) -> bool:
-    """Return True if the lines are an interpreter session: the first line has a prompt, or a later line
-    has a prompt and the lines are not valid Python.
+    """Return True if the lines are an interpreter session: the first line has a prompt; or a later line has
+    one, and the lines are not valid Python.
     """
     first = next((line for line in lines if line.strip()), "")
     if _PROMPT.match(first) and not first.lstrip().startswith("..."):

@@ -15,7 +15,7 @@ class Passage(msgspec.Struct, frozen=True):
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece of Python code in a document: an example."""
+    """An example: a piece of Python code in a document."""
 
     number: int
     """Number of the example, from 1."""
@@ -50,4 +50,4 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[Passage, ...] = ()
     """Parts that could not be read, each with its line."""
     unreadable: str = ""
-    """The expected kind of file, if nothing could be read; else ""."""
+    """The kind of file that was expected, if nothing could be read; else ""."""

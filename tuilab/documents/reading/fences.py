@@ -13,10 +13,9 @@ _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)")
 
 @dataclass
 class CodePiece:
-    """A piece of code: lines `first` to `last` (0-based, inclusive); including its markup, lines `start` to
-    `end`.
+    """A piece of code in lines `first` to `last` (0-based, inclusive), or `start` to `end` with its markup.
 
-    language: from the fence, "" if not given; `indented` for indented code, `pre` for HTML.
+    language: as named by the fence, "" if it names none; `indented` for indented code, `pre` for HTML.
     """
 
     start: int

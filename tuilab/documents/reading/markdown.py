@@ -24,7 +24,9 @@ _TELLING = re.compile(r"^\s*(?:>>>\s*)?(?:import|from)\s+[A-Za-z_]|\btf\.|\bkera
 
 
 def read_markdown(text: str) -> Document:
-    """Find the Python code in the text. Prose belongs to the example that it introduces or comments on."""
+    """Find the examples in the text. A passage of prose belongs to the example that it introduces or comments
+    on.
+    """
     lines = text.split("\n")
     values, start = front_matter(lines)
     code = list(islice((p for p in pieces(lines, start) if _holds_python(p)), MOST_EXAMPLES + 1))
@@ -53,9 +55,7 @@ def read_markdown(text: str) -> Document:
 
 
 def _holds_python(piece: CodePiece) -> bool:
-    """Return True if the fence names Python, or names no language and contains lines that look like
-    Python.
-    """
+    """Return True if the fence names Python; or if it names no language and the code looks like Python."""
     if not any(line.strip() for line in piece.lines):
         return False
     if piece.language in PYTHON:
@@ -76,7 +76,7 @@ def _code(piece: CodePiece) -> str:
 
 
 def _dedent(lines: Sequence[str]) -> str:
-    """Remove the common indentation. If the first line is still indented, remove its indentation from all
+    """Remove the common indentation. If the first line is still indented, remove as much indentation from all
     lines.
     """
     text = "\n".join(line.expandtabs(4) if "\t" in line[:40] else line for line in lines)

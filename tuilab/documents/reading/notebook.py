@@ -34,7 +34,7 @@ class _Notebook(msgspec.Struct):
 
 
 def read_notebook(text: str) -> Document:
-    """Read a notebook's text. Raises InputError if it is invalid.
+    """Read a notebook. Raises InputError if its JSON is invalid.
 
     Line numbers refer to the displayed text, in which a line such as `# %% cell 3` precedes each cell.
     """

@@ -17,9 +17,9 @@ _CONTINUES = re.compile(r"^(?:[\s)\]}#]|$|else\b|elif\b|except\b|finally\b|case\
 
 @dataclass
 class Parsed:
-    """Statements with the document's line numbers, and the lines that are not Python, with reasons.
+    """Statements with the line numbers of the document, and the lines that are not Python, with reasons.
 
-    size: approximate number of nodes. yields: some statements may contain a generator.
+    size: approximate number of nodes in the syntax tree. yields: some statements may contain a generator.
     """
 
     statements: list[ast.stmt] = field(default_factory=list)
@@ -29,8 +29,8 @@ class Parsed:
 
 
 def parse(lines: Sequence[str], first_line: int) -> Parsed:
-    """Parse all lines together. If that fails, parse each statement separately, and leave out broken
-    statements.
+    """Parse all lines together. If that fails, parse each statement separately and omit those with syntax
+    errors.
     """
     code = "\n".join(lines)
     modern = _tree(code)
@@ -66,8 +66,8 @@ _LONGEST = 400
 
 
 def _convert_python_2(lines: Sequence[str]) -> "list[str] | None":
-    """Return the lines with print statements and except clauses converted to Python 3; None if other Python 2
-    syntax remains.
+    """Return the lines with print statements and except clauses converted to Python 3; None if nothing was
+    converted, or if the result is still not valid Python.
     """
     out = [_modern(line) if len(line) <= _LONGEST else line for line in lines]
     return out if out != list(lines) and isinstance(_tree("\n".join(out)), ast.Module) else None
@@ -102,9 +102,7 @@ def _acts(statement: ast.stmt) -> bool:
 
 
 def _tree(code: str) -> "ast.Module | tuple[int, str]":
-    """Return the syntax tree; if the code does not parse, return the 0-based number of the broken line
-    and the reason.
-    """
+    """Return the syntax tree; for code with a syntax error, the 0-based number of its line and the reason."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -116,8 +114,8 @@ def _tree(code: str) -> "ast.Module | tuple[int, str]":
 
 
 def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":
-    """Return the chunk's syntax tree with `pass` in place of the broken line; None if the chunk still
-    does not parse.
+    """Return the chunk's syntax tree with `pass` in place of the line with the error; None if there is
+    another error.
     """
     if len(chunk) < 2 or not 0 <= offset < len(chunk):
         return None
@@ -127,7 +125,7 @@ def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":
 
 
 def _chunks(lines: Sequence[str]) -> "list[tuple[int, list[str]]]":
-    """Return the top-level statements with their start lines. Splits by indentation."""
+    """Split the lines into top-level statements by indentation. Return each statement with its start line."""
     out: list[tuple[int, list[str]]] = []
     decorated = False
     for number, line in enumerate(lines):
@@ -140,7 +138,7 @@ def _chunks(lines: Sequence[str]) -> "list[tuple[int, list[str]]]":
 
 
 def move(tree: ast.AST, by: int) -> None:
-    """Add `by` to every line number in the tree, like `ast.increment_lineno`, but much faster."""
+    """Add `by` to every line number in the tree. Much faster than `ast.increment_lineno`."""
     stack: list[ast.AST] = [tree] if by else []
     while stack:
         values = vars(stack.pop())

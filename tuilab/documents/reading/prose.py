@@ -1,4 +1,4 @@
-"""Finds headings in the lines between pieces of code, and the example to which each line of prose belongs."""
+"""Finds headings in prose, and the example to which each line of prose belongs."""
 
 import re
 from collections.abc import Sequence
@@ -37,11 +37,11 @@ def shorten(text: str) -> str:
 
 
 def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage], list[Passage], str]:
-    """Split the prose between two pieces of code. Return the comments on the first piece, the introduction to
-    the second piece, and the heading of the second piece ("" if there is none).
+    """Split the prose between two pieces of code into comments on the first piece, the introduction to the
+    second piece, and the heading of the second piece ("" if there is none).
 
     Without a heading, the last paragraph is the introduction if it contains a word such as "following" or
-    ends in a colon. first: True if there is no code above, so that all of the prose is an introduction.
+    ends in a colon. first: True for the prose above the first piece of code, which is all introduction.
     """
     heading, start = "", None
     for index, passage in enumerate(lines):

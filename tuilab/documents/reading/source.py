@@ -26,7 +26,7 @@ _DOCSTRING = re.compile(r'^\s*[rR]?"""\s*(\S[^\n"]{0,120})')
 
 
 def open_document(source: Path | str | bytes, name: str = "") -> Document:
-    """Read a file, or bytes of the kind that `name` implies. Raises InputError if unreadable."""
+    """Read a file, or bytes whose kind `name` implies. Raises InputError if the document cannot be read."""
     if isinstance(source, bytes):
         return from_bytes(source, name)
     path = Path(source)
@@ -66,16 +66,16 @@ def _unreadable(text: str, expected: str) -> Document:
 
 
 def _first_lines(text: str) -> tuple[str, bool]:
-    """Return the first MOST_LINES lines of the text, and whether these are the whole text. Even empty lines
-    take time to process.
-    """
+    """Return the first MOST_LINES lines of the text, and whether the text has no more lines."""
     if text.count("\n") < MOST_LINES:
         return text, True
     return "\n".join(text.split("\n", MOST_LINES)[:MOST_LINES]), False
 
 
 def _limit_code(document: Document) -> Document:
-    """Return the document with a limited amount of code. A note lists the omitted code."""
+    """Return the document with at most a fixed amount of code, and with a note that lists the omitted
+    code.
+    """
     blocks: list[Block] = []
     room = MOST_CODE
     for block in document.blocks:
@@ -96,10 +96,7 @@ def _limit_code(document: Document) -> Document:
 
 
 def _cut(code: str, room: int) -> str:
-    """Return the longest run of whole statements from the start that fits into `room` characters.
-
-    A statement starts at an unindented line.
-    """
+    """Return as many whole statements from the start of the code as fit into `room` characters."""
     lines = code[:room].split("\n")[:-1]
     while lines and (not lines[-1] or lines[-1][0] in " \t)]}#@"):
         lines.pop()
@@ -121,7 +118,10 @@ def _by_kind(text: str, suffix: str) -> Document:
 
 
 def read_script(text: str, interactive: bool = False) -> Document:
-    """Read a Python file as one example. interactive: it is a file for IPython."""
+    """Read a Python file as one example.
+
+    interactive: the file is for IPython, so it may contain magics.
+    """
     lines = text.split("\n")
     doc = _DOCSTRING.match(text)
     # Editors treat the code below a `# %%` line as a notebook cell, in which magics work.

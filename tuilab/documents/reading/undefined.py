@@ -62,7 +62,7 @@ def undefined(code: str) -> list[tuple[int, str]]:
 
 
 def _bound(top: symtable.SymbolTable) -> set[str]:
-    """Return every name that the module binds, in its own statements or with `global` in a function."""
+    """Return every name that the module binds, including names that functions bind with `global`."""
     names = {s.get_name() for s in top.get_symbols() if _binds(s)}
     waiting = list(top.get_children())
     while waiting:
@@ -77,7 +77,9 @@ def _binds(symbol: symtable.Symbol) -> bool:
 
 
 def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, str]]:
-    """Yield (first line of the scope, name) for each undefined name that a scope or its inner scopes read."""
+    """Yield (first line of the scope, name) for each undefined name that this scope or an inner scope
+    reads.
+    """
     first = 0 if table.get_type() == "module" else table.get_lineno()
     for symbol in table.get_symbols():
         name = symbol.get_name()
@@ -90,8 +92,8 @@ def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, s
 
 
 def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield (line, name) for each use of a name, except in annotations and in code that handles the
-    missing name.
+    """Yield (line, name) for each name that the code reads, except in annotations and in code that expects
+    the name to be missing.
     """
     waiting: list[ast.AST] = [tree]
     off = _switched_off(tree)
@@ -108,7 +110,7 @@ def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _is_dead(node: ast.AST, off: set[str]) -> bool:
-    """Return True for `if False:` and `if 0:`, and if the condition is one of the names in `off`."""
+    """Return True if the node is an `if` whose condition is False, 0, or a name in `off`."""
     if not isinstance(node, ast.If):
         return False
     if isinstance(node.test, ast.Name):
@@ -117,7 +119,7 @@ def _is_dead(node: ast.AST, off: set[str]) -> bool:
 
 
 def _switched_off(tree: ast.Module) -> set[str]:
-    """Return the names that the code binds once, to a constant that is false."""
+    """Return the names that the code binds exactly once, to a false constant."""
     stores = Counter(
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
@@ -137,7 +139,7 @@ def _nodes(value: object) -> Sequence[ast.AST]:
 
 
 def _expects(node: ast.AST) -> bool:
-    """Return True if the `try` statement catches the error for a missing name."""
+    """Return True if the node is a `try` that catches the error for a missing name."""
     if not isinstance(node, ast.Try):
         return False
     types = [handler.type for handler in node.handlers]

@@ -28,7 +28,9 @@ _COVERED = {*CHEAP, *FILTERS, *MINOR, "tf.matmul", "tf.signal.stft", "tf.signal.
 
 
 def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
-    """Return the workloads for an example, without duplicates, and the parts that no workload measures."""
+    """Return the workloads for an example, without duplicates, and a gap for each part that no workload
+    measures.
+    """
     found: list[Found] = []
     gaps: dict[Gap, None] = {}
     for recogniser in RECOGNISERS:
@@ -46,8 +48,8 @@ def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
 
 
 def _count_timed(example: Example, found: Found) -> None:
-    """If the document times more ops together than the workload measures, record the measured share in the
-    workload.
+    """Record which share of the timed ops a workload measures, if the document times other ops together with
+    them.
     """
     measured = {"matmul": 1, "elementwise": found.parameters.get("ops")}.get(found.workload)
     timed = timed_ops(example, found)
@@ -59,13 +61,14 @@ def _count_timed(example: Example, found: Found) -> None:
 
 
 def _without_parts(found: list[Found]) -> list[Found]:
-    """Drop matrix products that belong to a recognized chain across two devices."""
     chained = [f.lines for f in found if f.workload == "pingpong"]
     return [f for f in found if f.workload != "matmul" or not any(f.lines <= lines for lines in chained)]
 
 
 def _unmeasured_parts(example: Example) -> Iterator[Gap]:
-    """Yield the ops in a timed region that no workload measures, and the calls that could not be read."""
+    """Yield a gap for each op in a timed region that no workload measures, and for each call that could not
+    be read.
+    """
     # In a custom training loop, Keras calls are no gaps, because a workload measures the training as a whole.
     by_hand = trained_by_hand(example) is not None
     for region in example.regions:

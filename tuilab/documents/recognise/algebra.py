@@ -28,7 +28,7 @@ CHEAP = words(
 
 
 def matmuls(example: Example) -> Iterator[Result]:
-    """Yield every matrix product outside of a pipeline or layer."""
+    """Yield every matrix product, except those inside a pipeline or a layer."""
     for event in example.own("op"):
         if event.name != "tf.matmul" or _is_mapped(event):
             continue
@@ -43,9 +43,7 @@ _TOY, _SMALLEST = 128**3, 8**3
 
 
 def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
-    """Return True if the example measures the matrix product, and False if the product only demonstrates the
-    syntax.
-    """
+    """Return True if the matrix product is part of a benchmark, not only a demonstration of the syntax."""
     m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     scoped = bool(event.place.devices) and event.place.traced is None
@@ -80,11 +78,10 @@ def _matmul(example: Example, event: TraceEvent) -> Result:
 
 
 class _Calls(NamedTuple):
-    """The ops of an example's graphs.
+    """The loops around the ops of an example's graphs.
 
-    inner: for each line with such an op, the number of loops around the op within the graph. loops: for each
-    loop around a call of a graph, the op's name, the number of loops further out, and the number of
-    iterations.
+    inner: for each line with such an op, the number of loops around it inside the graph. loops: for each loop
+    around a call of the graph, the op's name, the loop's depth from 0, and the number of iterations.
     """
 
     inner: dict[int, int]
@@ -106,12 +103,11 @@ def _calls(example: Example) -> _Calls:
 
 
 def chains(example: Example) -> Iterator[Result]:
-    """Yield elementwise ops and small matrix products that a timed region repeats, as `elementwise`
-    workloads.
+    """Yield an `elementwise` workload for the elementwise ops and small matrix products that a timed region
+    repeats.
 
-    A workload contains the ops of one unit of timed work: one call, if a timer or a loop repeats the calls of
-    a graph or function; one iteration, if the time is divided by the number of iterations; else everything
-    that the reported time covers.
+    The workload contains the ops of one call if a timer or a loop repeats calls of a graph or function, the
+    ops of one iteration if the code divides the time by the number of iterations, or else all timed ops.
     """
     calls = _calls(example)
     for region in example.regions:
@@ -178,7 +174,7 @@ def _chain(
 
 
 def _chain_pattern(example: Example, events: list[TraceEvent]) -> str:
-    """Return the option of the workload that matches these ops: `sums`, `add` or `add-multiply`."""
+    """Return the variant of `elementwise` that matches these ops: `sums`, `add` or `add-multiply`."""
     if any(event.name != "tf.add" for event in events):
         return "add-multiply"
     if all(_ADDED_TO.search(example.text(event.line)) for event in events):
@@ -191,8 +187,8 @@ _ADDED_TO = re.compile(r"\b(\w+)\s*(?:\+=|=(?!=).*\b\1\b)")
 
 
 def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) -> int:
-    """Return the number of loops around an event that repeat the timed work. In each iteration, such a
-    loop runs the event's graph or function, or waits for the event's result.
+    """Return the number of loops around an event that repeat the timed work. The remaining, inner loops are
+    part of the work.
     """
     trace, loops = example.trace, event.place.loops
     graph = event.place.traced.graph if event.place.traced is not None else None
@@ -217,8 +213,8 @@ def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) 
 
 
 def timed_ops(example: Example, found: Found) -> int:
-    """Return the number of ops in the timed region that runs the workload, including the workload's own ops.
-    If several regions run the workload, return the largest number.
+    """Return the number of ops in the timed region that runs the workload, including the workload's own ops;
+    the largest number if there are several such regions.
     """
     calls = _calls(example)
     return max((_ops_in(example, calls, region, found.lines) for region in example.regions), default=0)
@@ -233,7 +229,7 @@ def _ops_in(example: Example, calls: _Calls, region: Region, lines: set[int]) ->
 
 
 def detours(example: Example) -> Iterator[Result]:
-    """Yield the ops in a CPU scope inside a GPU scope, as `pingpong` workloads."""
+    """Yield a `pingpong` workload for ops in a CPU scope inside a GPU scope."""
     pinned = [e for e in example.own("op") if _is_pinned(e)]
     if not pinned:
         return

@@ -13,11 +13,11 @@ from tuilab.model.scenario import Axis
 class Found:
     """A workload found in an example.
 
-    lines: lines of the example from which it was derived. devices, modes, inputs, dtypes, variants: the
-    values that the code uses; empty if the code does not determine them. anywhere: True if some ops run
-    outside of any device scope. eager: True if some ops run outside of any graph. left_out: differences
-    between the workload and the document, in sentences. sweep: the sizes over which a loop iterates. part:
-    the measured share of the ops that the document times together, such as `1 of the 8 ops`; "" if all.
+    lines: lines of the example with the workload's ops. devices, modes, inputs, dtypes, variants: the values
+    that the code uses; empty if the code does not determine them. anywhere: True if some ops run outside of
+    any device scope. eager: True if some ops run outside of any graph. left_out: differences between the
+    workload and the document, in sentences. sweep: the sizes over which a loop iterates. part: the measured
+    share of the ops that the document times together, such as `1 of the 8 ops`; "" if all.
     """
 
     workload: str
@@ -46,7 +46,7 @@ Result = Found | Gap
 
 
 def placed(found: Found, event: TraceEvent) -> Found:
-    """Add an event's device and mode to the workload."""
+    """Add the device and mode of an event to the workload, and return the workload."""
     found.lines.add(event.line)
     families = [f for f in event.place.families if f in ("CPU", "GPU")]
     if families:
@@ -62,18 +62,18 @@ def placed(found: Found, event: TraceEvent) -> Found:
 
 
 def loops_outside(trace: Trace, region: Region) -> int:
-    """Return the number of loops around the work that a region times: the loops around the region, plus
-    one if a timer repeats its statement.
+    """Return the number of loops that repeat the timed region, plus one if a timer repeats the timed
+    statement.
     """
     timer = region.via == "timeit" or (region.via == "magic" and region.repeats)
     return len(trace.events[region.first].place.loops) + timer
 
 
 def repeats_in_unit(trace: Trace, event: TraceEvent, *, timers: bool = False) -> int | None:
-    """Return the number of times that loops run an event within one timed unit of work. For an event that is
-    not timed, count its runs in the whole program. None if unknown.
+    """Return the number of times that an event runs in one timed unit of work, or in the whole program if it
+    is not timed; None if unknown.
 
-    timers: only timers such as `timeit` delimit a unit, so the loops around a pair of clock readings count.
+    timers: only timers such as `timeit` delimit a unit, not pairs of clock readings.
     """
     around = [r for r in trace.regions if r.first < event.index < r.last]
     outside = [loops_outside(trace, r) for r in around if not timers or r.via != "clock"]
@@ -89,7 +89,7 @@ def reason(value: Value | None) -> str:
 
 
 def merged(results: list[Found]) -> list[Found]:
-    """Merge workloads with the same parameters. Different dtypes become arms of one workload."""
+    """Merge workloads that differ only in their dtypes, which become arms of one workload."""
     out: list[Found] = []
     for found in results:
         for known in out:
@@ -126,9 +126,7 @@ def _join(known: Found, found: Found) -> None:
 
 
 def swept(results: list[Found]) -> list[Found]:
-    """Merge workloads that the same lines create at several sizes. The result is a single workload with a
-    sweep.
-    """
+    """Merge workloads that the same lines create at several sizes into one workload with a sweep."""
     out: list[Found] = []
     groups: dict[tuple[object, ...], list[Found]] = {}
     for found in results:
@@ -147,8 +145,8 @@ def swept(results: list[Found]) -> list[Found]:
 
 
 def _axis(group: list[Found]) -> Axis | None:
-    """Return the axis of a sweep: the size parameters that differ between the workloads. None if two of
-    these parameters differ within a workload.
+    """Return the size parameters that differ between the workloads, as the axis of a sweep. None if two of
+    them have different values in one workload.
     """
     first = group[0].parameters
     if len(group) == 1 or any(found.parameters.keys() != first.keys() for found in group):

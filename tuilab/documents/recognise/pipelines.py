@@ -31,8 +31,9 @@ _POLICIES = {"mixed_float16": "mixed_float16", "mixed_bfloat16": "mixed_bfloat16
 
 @dataclass
 class Pipeline:
-    """An input pipeline as workload parameters. missing: properties of the pipeline that are unknown or
-    have no parameter.
+    """The parameters of an input pipeline.
+
+    missing: properties of the document's pipeline that are unknown or have no parameter.
     """
 
     parameters: dict[str, Setting] = field(default_factory=dict)
@@ -78,7 +79,6 @@ def _from_dataset(example: Example, event: TraceEvent, dataset: Dataset, trained
 
 
 def trained_by_hand(example: Example) -> Value | None:
-    """Return the model whose gradients the example computes itself; None if there is none."""
     if not any(event.name.startswith("tf.GradientTape.") for event in example.events):
         return None
     called = (e.arguments.get("self") for e in example.own("op") if e.name == "tf.keras.Model")
@@ -142,8 +142,8 @@ def _source(trace: Trace, source: Step, out: Pipeline) -> None:
 
 
 def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
-    """Return the side of square RGB images in pixels, and set their pixel type in `out`; None for other
-    images.
+    """Return the side length of the data set's square RGB images, and set `out`'s pixel type; None for other
+    data.
     """
     rows = _rows(dataset)
     first = rows if isinstance(rows, Tensor) else None
@@ -206,7 +206,7 @@ def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
 
 
 def _describe_mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
-    """Determine the host cost per element of the mapped functions, and their augmentation of the images."""
+    """Set the parameters in `out` for the host cost per element and for the augmentation of the images."""
     cost, words, others = 0, set(), []
     for event in mapped_events(trace, dataset):
         out.lines.add(event.line)
@@ -255,7 +255,7 @@ def _training(
 
 
 def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> Iterator[Result]:
-    """Recognize `fit(x, y)` with arrays: training without a pipeline of its own."""
+    """Yield a training workload without an input pipeline for a `fit(x, y)` with arrays."""
     if not isinstance(value, Tensor) or value.shape is None or value.dtype is None:
         yield Gap(event.line, f"training data of {event.name}(): {reason(value)}")
         return
@@ -289,9 +289,8 @@ def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> It
 
 
 def _filters(example: Example, model: Value | None, line: int) -> tuple[int | None, list[Gap]]:
-    """Return the number of filters in the model's first convolution, which is the only parameter of the
-    workload's model. Also return a gap if the document's model differs from the workload's model in another
-    way.
+    """Return the number of filters in the model's first convolution, and a gap if the model differs from the
+    workload's model in any other way.
     """
     layers = [v for v in model.layers if isinstance(v, Layer)] if isinstance(model, Model) else []
     if isinstance(model, Instance):
@@ -315,7 +314,6 @@ def _filters(example: Example, model: Value | None, line: int) -> tuple[int | No
 
 
 def _policy(example: Example, event: TraceEvent) -> str:
-    """Return the dtype policy in effect at the event; "" if none is set."""
     for earlier in reversed(example.trace.events[: event.index]):
         if earlier.name == _POLICY:
             value = earlier.arguments.get("policy")

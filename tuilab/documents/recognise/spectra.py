@@ -19,7 +19,7 @@ _COMPLEX = ("tf.signal.fft", "tf.signal.ifft", "tf.signal.fft2d", "tf.signal.irf
 
 
 def spectra(example: Example) -> Iterator[Result]:
-    """Yield every STFT and FFT with its parameters, including those that are nested in other calls."""
+    """Yield every STFT and FFT with its parameters, even if it is an argument of another call."""
     for event in example.own("op"):
         if event.name == "tf.signal.stft":
             yield _stft(example, event)
@@ -56,7 +56,7 @@ def _stft(example: Example, event: TraceEvent) -> Result:
 
 
 def _rfft(example: Example, event: TraceEvent) -> Result:
-    """Recognize an RFFT, which is an STFT of one frame without a window."""
+    """Return the workload for an RFFT: an STFT with one frame and without a window."""
     signal = event.arguments.get("input_tensor", event.arguments.get("input"))
     parameters = _signal(signal)
     if parameters is None:

@@ -30,8 +30,8 @@ def size_of(tensor: Tensor) -> int | None:
 
 
 def allocations(example: Example) -> Iterator[Result]:
-    """Yield tensors that test the memory limit: of at least 1 GiB, or smaller in a `try` that catches
-    memory errors.
+    """Yield a `memory` workload for each tensor that tests the memory limit: a tensor of at least 1 GiB, or a
+    smaller tensor in a `try` that catches memory errors.
     """
     for event in example.own("create"):
         made = event.result
@@ -80,7 +80,6 @@ def _direction(event: TraceEvent) -> str:
 
 
 def compressions(example: Example) -> Iterator[Result]:
-    """Yield the compression and decompression of tensors, by any library."""
     for event in example.events:
         word = event.name.rpartition(".")[2].lower()
         if event.kind not in ("op", "codec", "opaque") or not ("compress" in word or event.name in _DECODES):
@@ -114,8 +113,8 @@ def _why(event: TraceEvent, tensor: Tensor | None) -> str:
 
 
 def readouts(example: Example) -> Iterator[Result]:
-    """Yield a gap for the first query of a device's memory. No preset covers such queries, because other
-    views of the lab show a device's memory.
+    """Yield a gap for the first query of a device's memory, which no preset covers, because other views of
+    the lab show the memory.
     """
     for event in example.own("config"):
         if event.name.endswith(("get_memory_info", "get_memory_usage")):

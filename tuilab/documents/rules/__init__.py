@@ -1,4 +1,4 @@
-"""Rules for mistakes that make a measurement wrong: one small function for each, and a table of all rules."""
+"""Rules for mistakes that make a measurement wrong: one small function per rule, and a table of all rules."""
 
 from tuilab.documents.rules.rule import Finding, Hit, Rule
 from tuilab.documents.rules.table import RULES, check, rule

@@ -112,7 +112,7 @@ def by_contention(example: Example) -> Iterator[Hit]:
 
 
 def _match_sentence(example: Example, patterns: tuple[re.Pattern[str], ...], message: str) -> Iterator[Hit]:
-    """Yield one hit, for the first sentence that matches every pattern."""
+    """Yield a hit for the first sentence near the example that matches all patterns."""
     for passage in example.passages:
         for sentence in sentences(passage.text):
             wrong = all(p.search(sentence) for p in patterns)

@@ -94,8 +94,8 @@ def _bare(region: Region) -> str:
 
 
 def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
-    """Return a phrase for the difference between the work of two compared timings, and the remedy; both are
-    "" if the timings do the same work.
+    """Return a phrase for the difference between the work of two timings, and a remedy for it; two empty
+    strings if the timings do the same work.
     """
     first, second = _signature(one.events), _signature(other.events)
     if not first or not second:
@@ -131,8 +131,8 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
 
 
 def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]) -> str:
-    """Return a phrase with the dtypes if NumPy and TensorFlow compute the same timed function in
-    different precisions; else "".
+    """Return a phrase with both dtypes if NumPy and TensorFlow compute the same function in different
+    precisions; else "".
     """
     for host, op in ((one, other), (other, one)):
         numpy = {_function(e): _input_dtype(e) for e in host if e.kind == "host-op"}
@@ -144,8 +144,8 @@ def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]
 
 
 def _node(example: Example, event: TraceEvent) -> TraceEvent:
-    """Return the event that created the value that a session fetches; the event itself if the session
-    fetches several values or none.
+    """Return the event that created the only value that a session fetches; the event itself if there is no
+    such value.
     """
     fetched = event.runs
     node = isinstance(fetched, Tensor) and 0 <= fetched.made < event.index
@@ -181,7 +181,7 @@ Signature = Counter[tuple[str, str, object]]
 
 
 def _signature(events: list[TraceEvent]) -> Signature:
-    """Count the events of a timing by kind, name, and the shape and dtype of the result."""
+    """Count events by kind, name, and the shape and dtype of their result."""
     out: Signature = Counter()
     for event in events:
         if event.kind in _COMPARED and event.place.traced is None:
@@ -192,7 +192,9 @@ def _signature(events: list[TraceEvent]) -> Signature:
 
 
 def _work_of_all_sizes(example: Example, timing: Timing) -> set[tuple[str, str, object]]:
-    """Return the work of a timing, and of the timings on the same line that do this work at other sizes."""
+    """Return the work of a timing, together with the same work at other sizes that the code times on the same
+    line.
+    """
     found = set(_signature(timing.events))
     kinds = {key[:2] for key in found}
     same = (other for other in example.timings if other.region.line == timing.region.line)
@@ -273,7 +275,9 @@ _WAYS = re.compile(
 
 
 def _are_ways(example: Example, one: Timing, other: Timing) -> bool:
-    """Return True if the labels or comments of two timings name different methods."""
+    """Return True if the labels of two timings (or the comments, if they have no label) name different
+    methods.
+    """
     if bool(one.region.told) != bool(other.region.told):
         return False
     first, second = (f"{timing.label} {_above(example, timing.region)}" for timing in (one, other))
@@ -288,7 +292,7 @@ def _above(example: Example, region: Region) -> str:
 
 
 def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
-    """Return how often each kind of work occurs among the events, by name, inputs and device."""
+    """Count the events that do the same work: by name, by inputs and repetitions, and by device."""
     if not any(event.kind in _COMPARED for event in events):
         return Counter()
     found: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
@@ -382,7 +386,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
 
 
 def _is_tiny(events: list[TraceEvent]) -> bool:
-    """Return True if all work in the region is eager ops on a few elements."""
+    """Return True if the events run nothing but eager ops on a few elements."""
     work = [e for e in events if e.kind in WORK and e.kind not in ("python", "host-create")]
     if not any(e.kind == "op" for e in work) and not all(e.kind == "create" for e in work):
         return False

@@ -1,4 +1,4 @@
-"""Rules for copies to the device while the clock runs."""
+"""Rules for copies to the device inside a timed region."""
 
 import re
 from collections.abc import Iterator
@@ -80,7 +80,6 @@ def _mentions_copy(example: Example, timing: Timing) -> bool:
 
 
 def _copies(event: TraceEvent, by_keras: bool) -> bool:
-    """Return True if an op, a copy or a session run receives a large array from the host."""
     of_keras = isinstance(event.arguments.get("self"), Model)
     if event.kind not in ("op", "graph", "copy") or of_keras is not by_keras:
         return False

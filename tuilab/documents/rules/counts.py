@@ -1,4 +1,4 @@
-"""Rules that compare the divisor of a measured time with the number of iterations that it covers."""
+"""Rules that compare the divisor of a measured time with the number of timed iterations."""
 
 import ast
 import re
@@ -62,8 +62,8 @@ def another_count(example: Example) -> Iterator[Hit]:
 
 
 def _counted_loop(timing: Timing) -> Loop | None:
-    """Return the loop whose iterations a time covers: the only loop inside the region, or the loop that
-    adds up the times.
+    """Return the loop whose iterations the time covers: the only loop inside the timed region, or the loop
+    that sums the times.
     """
     around = timing.begins.loops
     if timing.region.gathered and around:
@@ -81,8 +81,8 @@ Sum = Counter[str]
 
 
 def _iterations(example: Example, region: Region, loop: Loop) -> Sum | None:
-    """Return the number of iterations of the `range` loop that a time covers; None if the code does not show
-    the number.
+    """Return the number of timed iterations of a `range` loop, as a sum of terms; None if the code does not
+    show the number.
     """
     lines = "\n".join(example.text(n) for n in range(loop.line, min(loop.last_line, loop.line + 60) + 1))
     head = _FOR.match(example.text(loop.line))
@@ -121,7 +121,7 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 def _linear(node: ast.expr | None) -> Sum:
-    """Return the terms of a sum, as the source spells them, with their coefficients."""
+    """Return the coefficient of each term of a sum, by the term's source text."""
     match node:
         case ast.Constant(value=int(number)):
             return Counter({"": number})
@@ -136,7 +136,7 @@ def _linear(node: ast.expr | None) -> Sum:
 
 
 def _constant(one: Sum, other: Sum) -> int | None:
-    """Return the difference between two sums; None if it is not constant."""
+    """Return the difference between two sums, or None if it is not a constant."""
     apart = Counter(one)
     apart.subtract(other)
     number = apart.pop("", 0)

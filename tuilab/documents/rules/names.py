@@ -269,8 +269,8 @@ def unraisable(example: Example) -> Iterator[Hit]:
 
 
 def _stops_otherwise(example: Example) -> Iterator[Hit]:
-    """Yield hits for handlers of OutOfRangeError around an eager `next()`. Only sessions raise this error
-    at the end of a pipeline.
+    """Yield a hit for each `except` clause for OutOfRangeError around an eager `next()`, because only
+    sessions raise this error at the end of a pipeline.
     """
     if example.facts.uses_graphs:
         return
@@ -289,8 +289,8 @@ def _stops_otherwise(example: Example) -> Iterator[Hit]:
 
 
 def _only_ops(body: list[TraceEvent]) -> bool:
-    """Return True if the body of a `try` only computes: it contains no tapes, variables or settings, which
-    may raise Python's own errors.
+    """Return True if the body of a `try` contains only ops. Tapes, variables and settings may raise Python's
+    own errors.
     """
     works = any(event.kind in ("create", "op", "graph") for event in body)
     plain = not any(part in event.name for event in body for part in _PYTHON_RAISES)
@@ -298,7 +298,7 @@ def _only_ops(body: list[TraceEvent]) -> bool:
 
 
 def _trains(body: list[TraceEvent]) -> bool:
-    """Return True if the body of a `try` only computes, trains or predicts, without callbacks from the
+    """Return True if the body of a `try` only computes, trains or predicts, and calls no callbacks of the
     document.
     """
     trains = [event for event in body if event.kind == "train"]

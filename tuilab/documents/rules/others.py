@@ -14,9 +14,9 @@ from tuilab.documents.rules.rule import Hit, rule
 class Library:
     """A library whose calls return before their work is done.
 
-    calls: pattern for the recorded names of its calls. on: pattern for code that selects a device with such
-    calls; None if calls return early on every device. waits: pattern for code that waits for a result. how:
-    the function that waits, for messages.
+    calls: pattern for the recorded names of its calls. on: pattern for code that selects a device on which
+    calls return early; None if they do so on every device. waits: pattern for code that waits for a result.
+    how: the function that waits, for messages.
     """
 
     name: str
@@ -93,6 +93,6 @@ def others_not_awaited(example: Example) -> Iterator[Hit]:
 
 
 def _code(example: Example, region: Region, events: list[TraceEvent]) -> str:
-    """Return the visible code between the two clock readings, without comments."""
+    """Return the code between two clock readings without comments, as far as the document shows it."""
     lines = {event.line for event in events} | set(range(region.line, region.last_line))
     return "\n".join(example.uncommented(line) for line in sorted(lines))

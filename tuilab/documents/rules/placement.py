@@ -90,8 +90,8 @@ def soft_placement(example: Example) -> Iterator[Hit]:
 
 
 def _is_strict(example: Example, scope: DeviceScope) -> bool:
-    """Return True if a scope contains graph nodes. By default, a session does not move such nodes to another
-    device.
+    """Return True if a scope contains graph nodes, which a session does not move to another device by
+    default.
     """
     events = example.trace.events[scope.first : scope.last + 1]
     nodes = any(event.kind == "node" for event in events) and not any(e.kind == "op" for e in events)
@@ -99,8 +99,8 @@ def _is_strict(example: Example, scope: DeviceScope) -> bool:
 
 
 def _labelled_cpu(example: Example) -> Iterator[Hit]:
-    """Yield a hit for the first measured time that is labeled CPU and compared with a GPU time, if no
-    scope puts its work on the CPU.
+    """Yield a hit for the first time that is labeled CPU and compared with a GPU time although no scope puts
+    its work on the CPU.
     """
     if not any(map(_is_of_gpu, example.timing_of.values())):
         return
@@ -130,8 +130,8 @@ def _is_of_gpu(timing: Timing) -> bool:
 
 
 def _specific_label(timing: Timing) -> str:
-    """Return the label of a time. If the name of the variable mentions the device, return the name
-    instead, because one printed line may contain several times.
+    """Return the name of the variable that holds a time if this name mentions a device, else the time's
+    label. One label may describe several times.
     """
     name = timing.region.name.replace("_", " ")
     return name if _CPU.search(name) or _CALLED.search(name) else timing.label
@@ -154,8 +154,8 @@ _ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipe
 
 
 def _timing_of(example: Example, scope: DeviceScope) -> Timing | None:
-    """Return the first timing that overlaps a device scope; None if there is none, or if the scope
-    contains no work.
+    """Return the first timing that overlaps a device scope; None if there is none, or if the scope does no
+    work.
     """
     events = example.trace.events[scope.first : scope.last + 1]
     # If a scope contains only a comment in place of the work, as in a template, it has no timing.

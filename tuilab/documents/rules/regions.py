@@ -128,7 +128,9 @@ def _empty(example: Example, timing: Timing) -> Hit:
 
 
 def _only_describes(events: list[TraceEvent]) -> bool:
-    """Return True if a timing only builds a pipeline, which traces mapped functions but does not run them."""
+    """Return True if a timing only builds a pipeline. Building traces mapped functions, but does not run
+    them.
+    """
     steps = [event for event in events if event.kind == "dataset"]
     if not any(step.name.rpartition(".")[2] in _LAZY for step in steps):
         return False
@@ -142,8 +144,8 @@ _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*",
 
 
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    """Return True if there is code between the two clock readings. A timed region with only a comment is
-    a template for the reader's code.
+    """Return True if there is code between the two clock readings. If there is only a comment, the region is
+    a template.
     """
     if events or (region.last_line == region.line + 1 and region.told):
         return True
@@ -190,7 +192,7 @@ _CHEAP = ("host-op", "python", "print")
 
 
 def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """Yield results that the region reads but did not compute. Yields nothing if the region binds names,
+    """Yield each earlier event whose result the region only reads. Yields nothing if the region binds names,
     because TL101 reports such a region.
     """
     if not any(event.kind == "bind" for event in events):
@@ -198,7 +200,7 @@ def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> 
 
 
 def _computed_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """Yield results that the region only reads or binds to names, because earlier code computed them."""
+    """Yield each event before the region whose result the region reads or binds to a name."""
     for event in events:
         value = event.arguments.get("value")
         if event.kind not in ("bind", "sync") or not isinstance(value, Tensor) or value.made < 0:
@@ -268,8 +270,8 @@ _GPUS = re.compile(r"(?:\b|_)(?:gpus?|device|cop(?:y|ies)|transfer\w*)(?:\b|_)",
 
 
 def _returned_call(events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the last call of an unknown model, unless later code in the region reads a value; None if
-    there is none.
+    """Return the last call of an unknown model, if no code after it in the region waits for a value; else
+    None.
     """
     for event in reversed(events):
         if event.kind == "opaque" and event.name.rpartition(".")[2].partition(" ")[0] in _HOST_VALUES:
@@ -337,7 +339,6 @@ def bad_clock(example: Example) -> Iterator[Hit]:
 
 
 def _printed_around(example: Example) -> Iterator[Hit]:
-    """Yield a hit for the first pair of dates that the code prints before and after a call."""
     events = example.trace.events
     dates = [e for e in events if e.kind == "clock" and e.name in _DATES and _is_printed(events, e)]
     for one, other in pairwise(dates):
@@ -397,8 +398,8 @@ _OF_TENSORFLOW = re.compile(r"\b(?:tensorflow|keras|tf|tflite|torch|jax|cupy)\b"
 
 
 def _is_call(event: TraceEvent, outside: int) -> bool:
-    """Return True if a model or graph is called only a few times. A few calls take milliseconds, so the
-    clock's resolution matters.
+    """Return True if a model or graph is called only a few times, which takes so little time that the clock's
+    resolution matters.
     """
     count = event.place.repeats_inside(outside)
     called = event.kind == "graph" or event.name in CALLS or (event.kind == "opaque" and computes(event.name))
@@ -463,10 +464,9 @@ def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[tuple[TraceEvent, str]]:
-    """Yield each event of a timing with a description of the preparation that it does; "" if it prepares
-    nothing.
+    """Yield each event of a timing with a phrase for the preparation that it does; "" if it prepares nothing.
 
-    measured: the timing also contains the work itself.
+    measured: the timing also contains work that is meant to be timed.
     """
     events, region = timing.events, timing.region
     trained = measured and all(event.kind == "train" for event in events if _measures(event))
@@ -490,8 +490,8 @@ def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[
 
 
 def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEvent, str]]) -> Iterator[Hit]:
-    """Yield a hit for each preparation in a timing, but at most one for imports, one for plots and one
-    for tests.
+    """Yield a hit for each preparation in a timing, but only one hit each for imports, for plots and for
+    tests.
     """
     told: set[str] = set()
     for event, what in prepared:
@@ -510,7 +510,7 @@ def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEve
 
 
 def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
-    """Yield a hit for output while the clock runs, if the document compares the time with others or times
+    """Yield a hit if the code prints while the clock runs, and its time is compared with others or belongs to
     a TFLite interpreter.
     """
     talk = _talks(example, timing)
@@ -527,7 +527,7 @@ def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> Iterator[Hit]:
-    """Yield one hit for the extra work in other libraries and unknown calls."""
+    """Yield one hit for all extra work that other libraries and unknown calls do."""
     others: dict[str, TraceEvent] = {}
     for event in events:
         if what := _extra_work(event):
@@ -547,8 +547,8 @@ def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> 
 
 
 def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
-    """Return an event that tests the model within a timed training iteration, judging by the name of its
-    function; None if there is none.
+    """Return the event that tests the model in a timed training iteration; None if there is none. The names
+    of functions distinguish tests from training.
     """
     place = timing.begins
     tests: list[TraceEvent] = []
@@ -571,7 +571,7 @@ def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
 
 def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[str, int]:
     """Return a phrase with the function that evaluates the model, and the line for the hit. The phrase is ""
-    if the function that reads the clock evaluates the model itself.
+    if this function also reads the clock.
     """
     name = event.place.function
     if name == example.trace.events[region.first].place.function:
@@ -593,8 +593,8 @@ def _calls_model(event: TraceEvent) -> bool:
 
 
 def _talks(example: Example, timing: Timing) -> str:
-    """Return a phrase for the output while the clock runs, from the loop's own prints or from
-    TensorFlow's placement log; "" if there is none.
+    """Return a phrase for the output that appears while the clock runs, from prints or from TensorFlow's
+    placement log; "" if there is none.
     """
     region, events, outside = timing.region, timing.events, len(timing.begins.loops)
     prints = (e for e in events if e.kind == "print" and e.place.traced is None and not e.place.branches)
@@ -618,7 +618,7 @@ def _is_within(part: Region, region: Region) -> bool:
 
 
 def _how_bad(timing: Timing, what: str) -> Severity | None:
-    """Return the severity of a hit for extra work; None for the rule's own severity."""
+    """Return the severity of a hit for the extra work `what`; None for the severity of the rule."""
     if what == _SHOWS:
         return "warning"
     if what.endswith(_EACH_EPOCH):
@@ -633,7 +633,7 @@ _TESTED = "the model is evaluated"
 
 
 def _blocks(example: Example) -> bool:
-    """Return True if showing a plot blocks the program, as it does in a script by default."""
+    """Return True if showing a plot blocks the program: by default in scripts, but not in notebooks."""
     return not example.block.notebook and not _AT_ONCE.search(example.facts.code)
 
 
@@ -667,7 +667,9 @@ _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 
 def _extra_work(event: TraceEvent) -> str:
-    """Return a phrase for the extra work of a library call or an unknown call; "" if it does none."""
+    """Return a phrase for work besides the timed call, which a library call or an unknown call does; "" if it
+    does none.
+    """
     if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
     if event.kind == "build" and makes_model(event.name):
@@ -729,7 +731,7 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
     """Return a phrase for the preparation that an event does; "" if it prepares nothing.
 
     measured: the region also contains the work to be timed. timer: the function that reads the clock. fits:
-    the region trains a model, and the label does not mean the total time.
+    the region trains a model, and its label does not announce a total time.
     """
     if event.place.traced is not None or not (measured or event.kind == "import"):
         return ""
@@ -781,7 +783,7 @@ _FEW_NUMBERS = 1_000
 
 
 def makes_data(event: TraceEvent) -> bool:
-    """Return True if an event generates a large amount of data while the clock runs."""
+    """Return True if an event generates a large amount of data."""
     if event.kind == "node":
         return event.name.startswith(("tf.random.", "tf.random_"))
     made = event.kind in ("create", "host-create") and event.place.traced is None
@@ -789,9 +791,10 @@ def makes_data(event: TraceEvent) -> bool:
 
 
 def _describe_data(event: TraceEvent, own: bool) -> str:
-    """Return the message about generated data; "" if generating the data is part of the work.
+    """Return a phrase for generated data; "" if there is little data, or if generating it is part of the
+    work.
 
-    own: the function that generates the data is not the function that reads the clock.
+    own: the event is not in the function that reads the clock.
     """
     if event.place.file or not isinstance(event.result, Tensor):
         return ""  # data made in a neighboring module is part of that module's work
@@ -807,7 +810,7 @@ _RANDOM = ("tf.random.", "np.random.", "rng.")
 
 
 def _describe_random(example: Example, event: TraceEvent) -> str:
-    """Return a phrase for an op that draws new random numbers in each session run and feeds an expensive
+    """Return a phrase for the op that draws new random numbers in each session run as input of an expensive
     op; "" if there is none.
     """
     drawn, heavy = None, False
@@ -912,7 +915,7 @@ def _is_averaged(region: Region) -> bool:
 
 
 def _prepares(event: TraceEvent) -> bool:
-    """Return True if an event only prepares a batch or is plain Python."""
+    """Return True if an event only prepares a batch, or only runs Python code."""
     if event.kind == "opaque":
         return not may_run(event) or bool(set_up(event.name))
     if event.name.startswith(_PICTURES) or (event.kind == "build" and set_up(event.name)):
@@ -946,7 +949,7 @@ _FEW_ROWS = range(1, 9)
 
 
 def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
-    """Return True if `predict()` gets at most a batch of usual size, or a list of unknown length."""
+    """Return True if `predict()` receives at most one batch of usual size, or a list of unknown length."""
     given, rows = _model_input(event), rows_of(event)
     if rows is not None:
         return rows <= BATCH

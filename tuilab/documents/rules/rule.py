@@ -34,7 +34,7 @@ class Finding(Found, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Hit:
-    """A place to which a rule applies."""
+    """A place in the document that violates a rule."""
 
     line: int
     message: str

@@ -1,4 +1,4 @@
-"""Rules for calls that are valid by themselves, but that TensorFlow rejects or ignores at this point."""
+"""Rules for calls that are valid, but that TensorFlow rejects or ignores at this point of the program."""
 
 import re
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ _MEANT = re.compile(
 
 
 def _late(example: Example) -> Iterator[Hit]:
-    """Yield a hit for each setting of threads, memory or devices that follows TensorFlow's start."""
+    """Yield a hit for each setting of threads, memory or devices after TensorFlow's start."""
     for event in example.written:
         what = _BEFORE.get(event.name)
         if what is None or event.place.traced is not None:
@@ -89,8 +89,8 @@ def _late(example: Example) -> Iterator[Hit]:
 
 
 def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
-    """Return the event that starts TensorFlow before the given setting, possibly in an earlier iteration;
-    None if there is none.
+    """Return the event that starts TensorFlow before the setting takes effect, possibly in an earlier
+    iteration; None if there is none.
     """
     events = example.trace.events
     for earlier in _earlier(example, event):
@@ -104,8 +104,8 @@ def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
 
 
 def _earlier(example: Example, event: TraceEvent) -> Iterator[TraceEvent]:
-    """Yield the earlier events of the same program. In an article with several examples, yield only
-    events of this example.
+    """Yield the earlier events of the same program; in an article with several examples, only those of the
+    same example.
     """
     alone = not example.block.script and not example.block.notebook
     # If the code imports TensorFlow again, the notebook's kernel was probably restarted.
@@ -120,8 +120,8 @@ def _computes(event: TraceEvent) -> bool:
 
 
 def _starts(example: Example, event: TraceEvent) -> bool:
-    """Return True if an event starts TensorFlow: an op, a pipeline, or a model that creates its weights
-    immediately.
+    """Return True if an event starts TensorFlow: an op, a pipeline, or the creation of a model with
+    weights.
     """
     model = event.result if event.kind == "build" else None
     return _computes(event) or (isinstance(model, Model) and example.facts.find_weights(model) is event)
@@ -132,7 +132,7 @@ def _repeats(loop: Loop) -> bool:
 
 
 def _is_set_before(example: Example, event: TraceEvent) -> bool:
-    """Return True if earlier code made the same setting, so that the call changes nothing."""
+    """Return True if the call repeats an earlier setting with the same values, which has no effect."""
     return any(
         earlier.name == event.name and _same(earlier, event)
         for earlier in example.trace.events[: event.index]
@@ -146,15 +146,12 @@ def _same(one: TraceEvent, other: TraceEvent) -> bool:
 
 
 def _is_expected(event: TraceEvent) -> bool:
-    """Return True if the code may catch the error that the event raises, as an example in TensorFlow's guide
-    does.
-    """
     return bool(event.place.tries)
 
 
 def _goes_with(example: Example, event: TraceEvent) -> bool:
-    """Return True if the `try` around a setting contains work after the setting, which an error of the
-    setting would skip.
+    """Return True if the `try` around a setting contains work after the setting, which would be skipped if
+    the setting failed.
     """
     inner = event.place.tries[-1]
     later = example.trace.events[event.index + 1 : inner.last + 1]
@@ -162,7 +159,7 @@ def _goes_with(example: Example, event: TraceEvent) -> bool:
 
 
 def _graph_code(example: Example) -> Iterator[Hit]:
-    """Yield a hit for each call in an eager program that works only in TensorFlow 1 graphs."""
+    """Yield a hit for each call that works only in a TensorFlow 1 graph, if the program is eager."""
     if example.facts.uses_graphs or _OF_VERSION_1.search(example.document_title):
         return
     for event in example.written:
@@ -189,7 +186,7 @@ _OF_VERSION_1 = re.compile(r"\btensor ?flow[- ]?1(?:\.\d+)?\b", re.IGNORECASE)
 
 
 def _is_eager(example: Example, event: TraceEvent) -> bool:
-    """Return True if the value that a session fetches is eager, or was computed from an eager value."""
+    """Return True if the value that a session fetches is eager, or depends on an eager value."""
     fetched = event.runs
     if not isinstance(fetched, Tensor) or fetched.library != "tf" or fetched.inside:
         return False
@@ -198,7 +195,6 @@ def _is_eager(example: Example, event: TraceEvent) -> bool:
 
 
 def _find_uncompiled(example: Example) -> Iterator[Hit]:
-    """Yield a hit for the first model that is trained or evaluated without being compiled."""
     if _COMPILES.search(example.block.code):
         return
     for event in example.written:
@@ -220,7 +216,7 @@ _COMPILES = re.compile(r"compil", re.IGNORECASE)
 
 
 def _shared_optimizer(example: Example) -> Iterator[Hit]:
-    """Yield a hit for the first Keras 3 optimizer that trains a second model."""
+    """Yield a hit for the first optimizer that trains a second model, which Keras 3 rejects."""
     if example.api is not None and not example.api.keras.startswith("3"):
         return
     compiled: dict[int, Value] = {}
@@ -298,7 +294,7 @@ def _begins(event: TraceEvent) -> bool:
 
 
 def _lists(event: TraceEvent) -> bool:
-    """Return True if the event lists the devices, which opens and starts each of them."""
+    """Return True if the event lists the devices, which initializes all of them."""
     return event.kind == "query" and event.name.endswith("list_local_devices")
 
 

@@ -17,7 +17,7 @@ _ABOVE = 6
 
 
 def suppressed(example: Example, code: str, line: int) -> bool:
-    """Return True if a comment suppresses the rule `code`: on the line, above the example, or for the whole
+    """Return True if a comment suppresses the rule `code` on the line, in the example, or in the whole
     document.
     """
     if any(wanted in (code, ALL) for wanted in example.ignored):

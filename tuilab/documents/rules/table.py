@@ -32,8 +32,8 @@ def rule(code: str) -> Rule:
 
 
 def check(example: Example, preview: bool = True) -> tuple[Finding, ...]:
-    """Return the findings in an example, sorted by line: at most one per line and rule, without suppressed
-    findings.
+    """Return the findings in an example, sorted by line, without suppressed findings. At most one per line
+    and rule.
 
     preview: include preview rules.
     """
@@ -70,7 +70,7 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
 
 
 def _mode(work: TraceEvent | None) -> str:
-    """Return the mode in which a timing runs its work; "" if the code does not show it."""
+    """Return the mode of the timed work (`eager`, `graph` or `xla`); "" if the code does not show it."""
     if work is None or work.kind not in ("graph", "op", "train"):
         return ""
     if work.kind == "op" and work.place.traced is None:
@@ -79,8 +79,8 @@ def _mode(work: TraceEvent | None) -> str:
 
 
 def _severity(known: Rule, hit: Hit) -> Severity:
-    """Return the severity of a hit: a note for a timing that only logs the duration of training, which is
-    not a benchmark.
+    """Return the rule's severity, but `note` for a timing that only logs the duration of training, because
+    such a timing is not a benchmark.
     """
     if hit.timing is not None and hit.timing.role == "log":
         return "note"

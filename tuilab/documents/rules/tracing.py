@@ -112,7 +112,7 @@ def remade_graph(example: Example) -> Iterator[Hit]:
 
 
 def _counter_parameter(event: TraceEvent) -> str:
-    """Return the name of the graph's parameter that receives a loop counter; "" if there is none."""
+    """Return the name of a parameter of the graph that receives a loop counter; "" if there is none."""
     if event.kind != "graph" or not isinstance(event.runs, Graph) or event.place.traced is not None:
         return ""
     if not any(not loop.unrolled and loop.count != 1 for loop in event.place.loops):
@@ -127,8 +127,8 @@ _COMPILE = "tf.xla.experimental.compile"
 
 
 def _repeats(loop: Loop, line: int) -> bool:
-    """Return True if the line is in a loop that runs often. Ignores loops over devices, and loops in
-    helper functions.
+    """Return True if the loop repeats the code on this line many times. Loops over devices and loops in
+    helper functions do not count.
     """
     many = loop.over is not None or (loop.count or 0) > 1
     return many and not loop.unrolled and loop.line <= line <= loop.last_line

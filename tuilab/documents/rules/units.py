@@ -88,8 +88,8 @@ _EAGERLY = re.compile(r"run_functions_eagerly\(\s*(?:run_eagerly\s*=\s*)?(\w+)")
 
 
 def _late_policies(example: Example) -> Iterator[Hit]:
-    """Yield a hit for each mixed-precision policy that is set only after all models have been created, so
-    that the timed model keeps its old policy.
+    """Yield a hit for each mixed-precision policy that is set after all models have been created. The timed
+    model then keeps its old policy.
     """
     events = example.trace.events
     for event in example.written:

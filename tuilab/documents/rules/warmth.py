@@ -57,8 +57,8 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
 
 
 def _batches(example: Example) -> Iterator[Hit]:
-    """Yield a hit for each timing in which a callback collects the times of batches or epochs, including the
-    first one.
+    """Yield a hit for each callback that collects the times of batches or epochs, including the first batch
+    or epoch.
     """
     if is_robust(example.block.code):
         return
@@ -85,7 +85,7 @@ def _batches(example: Example) -> Iterator[Hit]:
 
 
 def _counts(begins: Context) -> bool:
-    """Return True if a callback times each batch in order to report the speed of prediction."""
+    """Return True if a callback times each batch of prediction or evaluation, to report its speed."""
     answers = begins.function.startswith(("on_predict", "on_test"))
     return answers and not begins.branches
 
@@ -153,21 +153,21 @@ _SEEN = {True: "", False: ", as far as the code shows"}
 
 @dataclass(frozen=True)
 class _Cold:
-    """Timings that include a first call and start on the same line, for example in a helper that times
-    several functions.
+    """A timing that includes a first call; it represents all such timings on its line, as in a helper that
+    times several functions.
     """
 
     timing: Timing
     work: TraceEvent
     first: FirstCall
     names: str
-    """Names of the work in these timings."""
+    """The functions or ops that these timings run, as text."""
 
 
 def _cold(example: Example, single: bool) -> Iterator[_Cold]:
-    """Yield one item for each line on which a timing that includes a first call starts.
+    """Yield one item for each line on which timings that include a first call start.
 
-    single: True for timings that run their work once, False for timings that run it several times.
+    single: select timings that run their work once, not several times.
     """
     lines: dict[int, list[_Cold]] = {}
     for timing in example.timings:
