@@ -12,7 +12,7 @@ Kind = Literal["plain", "count", "binary", "time", "rate"]
 Limits = tuple[float, float]
 
 ROUND = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-"""The ends of an axis are one of these factors times a power of ten."""
+"""The limits of a linear axis are one of these factors times a power of ten."""
 _GROWING = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 _LOG = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 # Ticks of a log axis, from coarse to fine: at every n-th power of ten, or at several multiples of each power.
@@ -22,10 +22,10 @@ _WITHIN = ((1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
 
 @dataclass(frozen=True)
 class PlotAxis:
-    """An axis: its label, the kind of its numbers, and its lower end if that is fixed.
+    """An axis of a plot.
 
-    kind: `time` in seconds, `count` (with thousands separators), `binary` (powers of two: 64k), `rate`
-    (with a prefix: 10 G) or `plain`.
+    kind: how numbers are written: `time` in seconds, `count` with thousands separators, `binary` as powers of
+    two (64k), `rate` with a prefix (10 G), or `plain`. low: the lower limit if it is fixed.
     """
 
     label: str = ""
@@ -34,7 +34,7 @@ class PlotAxis:
     low: float | None = None
 
     def read_out(self, value: float) -> str:
-        """Return the label and a value: `samples 16,384`, `time per call 478 µs`."""
+        """Return the label and a value, such as `samples 16,384` or `time per call 478 µs`."""
         if self.kind == "time":
             return f"{self.label} {seconds(value)}"
         return f"{self.label} {value:{',.0f' if self.kind in ('binary', 'count') else ',.6g'}}"
@@ -42,7 +42,10 @@ class PlotAxis:
 
 @dataclass(frozen=True)
 class Ticks:
-    """The ticks of an axis with their labels, and the unit if all labels have the same one."""
+    """The ticks of an axis with their labels.
+
+    unit: the common unit of all labels; "" if they contain different units.
+    """
 
     values: tuple[float, ...]
     labels: tuple[str, ...]
@@ -105,9 +108,7 @@ def round_down(value: float, ends: Sequence[float] = ROUND) -> float:
 
 
 def place(value: float, ends: Limits, log: bool) -> float:
-    """Return the position of `value` between the limits, from 0 to 1; below 0 or above 1 if `value` is
-    outside.
-    """
+    """Return the position of `value` on the axis: 0 at the lower limit, 1 at the upper limit."""
     low, high = ends
     if log:
         return math.log(value / low) / math.log(high / low) if value > 0 else -math.inf
@@ -115,7 +116,7 @@ def place(value: float, ends: Limits, log: bool) -> float:
 
 
 def unplace(where: float, ends: Limits, log: bool) -> float:
-    """Return the value at a position (the inverse of `place`)."""
+    """Return the value at a position on the axis (the inverse of `place`)."""
     low, high = ends
     return float(low * (high / low) ** where) if log else low + (high - low) * where
 
@@ -167,9 +168,7 @@ def linear(low: float, high: float, most: int) -> list[float]:
 
 
 def logarithmic(low: float, high: float, most: int) -> list[float]:
-    """Return at most `most` ticks of a log axis: every n-th power of ten, every power, or several values
-    between powers.
-    """
+    """Return at most `most` ticks of a log axis: at powers of ten, and between them if there is room."""
     powers = range(math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9) + 1)
     grids = [[10.0**power for power in powers if power % every == 0] for every in _DECADES]
     grids += [[factor * 10.0**power for power in powers for factor in factors] for factors in _WITHIN]
@@ -179,7 +178,7 @@ def logarithmic(low: float, high: float, most: int) -> list[float]:
 
 
 def powers_of_two(low: float, high: float, most: int) -> list[float]:
-    """Return at most `most` powers of two, at equal distances."""
+    """Return at most `most` powers of two at equal distances on a log axis."""
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     if last - first < 1:
         return linear(low, high, most)
@@ -188,9 +187,10 @@ def powers_of_two(low: float, high: float, most: int) -> list[float]:
 
 
 def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
-    """Return a row of `width` characters with each label at its position, starting at `first`.
+    """Return a row of `width` characters with each label at its column. Leaves out a label that overlaps an
+    earlier label or does not fit.
 
-    A label that overlaps another label, or does not fit into the row, is left out.
+    first: the first column that a label may use.
     """
     row, free = [" "] * width, first
     for start, label in labels:
@@ -202,7 +202,7 @@ def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
 
 
 def _times(values: Sequence[float], log: bool) -> tuple[list[str], str]:
-    """Return labels for times, and their unit if all have the same."""
+    """Return labels for times, and their common unit; "" if each label contains its own unit."""
     above = [v for v in values if v > 0] or [1.0]
     if len({time_unit(v) for v in above}) > 1 and max(values) / min(above) >= 100:
         each = [(v, *time_unit(v)) for v in values]

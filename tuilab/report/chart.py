@@ -21,19 +21,17 @@ one.
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
 ROUND, BLOCK = "round: arms in random order", "block: a few calls timed together"
-"""The labels of the x axis, which explain its unit."""
+"""The labels of the x axis. Each explains the unit after its name."""
 PLAIN = PlotAxis()
 
 
 @dataclass(frozen=True)
 class Series:
-    """A curve or a cloud of points. x and y may grow while the run continues."""
+    """A curve or a cloud of points. New points may be appended to `x` and `y` while the run continues."""
 
     key: str
     label: str
-    """The label in the legend; "" leaves the series out of the legend. Without points, the legend also
-    shows `note`.
-    """
+    """The label in the legend; "" for a series that the legend leaves out."""
     x: Sequence[float] = ()
     y: Sequence[float] = ()
     style: Style = "trace"
@@ -41,13 +39,13 @@ class Series:
     markers. `dashes`: a bound, drawn so that it does not look like a measurement.
     """
     arm: str = ""
-    """Id of the arm that sets color and marker; "" for a series without an arm, such as a roof."""
+    """Id of the arm that determines color and marker; "" for a series without an arm, such as a roof."""
     ghost: bool = False
     """True for a faint series, which cannot be selected and does not affect the axes."""
     low: Sequence[float] = ()
     high: Sequence[float] = ()
     hollow: frozenset[int] = frozenset()
-    """Indices of the points whose measurement has not finished; these points are drawn hollow."""
+    """Indices of unfinished points, which are drawn hollow."""
     median: float | None = None
     band: Limits | None = None
     """The 95% interval of `median`."""
@@ -58,7 +56,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Vertical:
-    """A vertical line that marks a value, such as a crossover, and the value's interval."""
+    """A vertical line at a value such as a crossover.
+
+    band: the 95% interval of the value.
+    """
 
     at: float
     band: Limits | None = None
@@ -67,7 +68,7 @@ class Vertical:
 
 @dataclass(frozen=True)
 class Chart:
-    """A complete plot. As long as `key` is the same, its axes only grow."""
+    """A complete plot. Its axes only grow until `key` changes."""
 
     key: str = ""
     series: Sequence[Series] = ()
@@ -131,7 +132,9 @@ def live_chart(
 
 
 def _is_in_legend(state: RunState, arm: str, known: ArmState) -> bool:
-    """Return True if the legend lists an arm without samples, because the arm is starting or cannot run."""
+    """Return True if the legend lists an arm that has no samples, because the arm is starting or cannot
+    run.
+    """
     beginning = state.progress.arm if state.progress else ""
     return arm == beginning or known.status in ("failed", "unavailable")
 
@@ -148,12 +151,11 @@ def _sample_series(arm: str, known: ArmState, cell: ArmSamples, result: ArmResul
 
 
 def _missing(known: ArmState, cell: ArmSamples) -> str:
-    """Return the status of an arm without samples; "" if the arm has samples or may still get some."""
     return str(known.status) if not cell.samples and known.status not in (None, "ok") else ""
 
 
 def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index: int) -> str:
-    """Return `round 12: 343 µs, 2.1% above the median`, and the arm's caveats."""
+    """Return `round 12: 343 µs, 2.1% above the median`, followed by the arm's caveats."""
     value = cell.samples[index]
     text = f"round {cell.rounds[index]}: {seconds(value)}"
     if median:
@@ -164,9 +166,10 @@ def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index:
 
 
 class Thinned:
-    """A growing series, divided into buckets of the same size, at most two per column.
+    """A growing series, divided into buckets of the same number of points, at most two per column of the
+    plot.
 
-    A full bucket is computed only once, so a million points take no more time than a thousand. If the
+    The figures of a full bucket are cached, so a million points take no more time than a thousand. If the
     bucket size doubles, all buckets are computed again.
     """
 
@@ -176,12 +179,12 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return True if x and y are the series that was thinned, which may have grown since."""
+        """Return True if x and y are the lists that this object thins, perhaps with more points."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:
-        """Return the extremes of each bucket, in order, and the medians of the buckets, to fit `columns`
-        columns.
+        """Return the lowest and highest points of the buckets, and the medians of the buckets, for a plot of
+        `columns` columns.
 
         A short series is returned unchanged.
         """

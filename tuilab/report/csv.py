@@ -18,7 +18,9 @@ def samples(state: RunState) -> str:
 
 
 def rows(state: RunState) -> Iterator[str]:
-    """Yield the rows in chunks: run, arm, work, the point's parameters, round, calls, seconds per call."""
+    """Yield the CSV text in chunks. Columns: run, arm, work, the point's parameters, round, calls, seconds
+    per call.
+    """
     axes = sorted({name for point in state.points for name in point.values})
     values = {point.index: point.values for point in state.points}
     what = ["device", "mode", "input", "dtype", "variant"]
@@ -48,5 +50,4 @@ def _line(values: Sequence[object]) -> str:
 
 
 def safe(value: object) -> object:
-    """Prefix text with a quote if a spreadsheet would take the text for a formula."""
     return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -13,7 +13,10 @@ MOST, WIDEST = 25, 40
 
 
 def op_text(answer: OpExplanation, most: int = 0) -> str:
-    """Describe one op: verdict, reason, evidence and kernels. most: maximum columns, 0 for no limit."""
+    """Describe an op: verdict, reason, evidence and kernels.
+
+    most: maximum width in columns, 0 for no limit.
+    """
     return "\n".join(wrapped(_op(answer), most))
 
 
@@ -31,7 +34,10 @@ def _op(answer: OpExplanation) -> Iterator[str]:
 
 
 def scenario_text(answer: ScenarioExplanation, most: int = 0) -> str:
-    """Describe a scenario: answer, observations and forecast. most: maximum columns, 0 for no limit."""
+    """Describe a scenario: answer, observations and forecast.
+
+    most: maximum width in columns, 0 for no limit.
+    """
     return "\n".join(wrapped(_scenario(answer, most), most))
 
 
@@ -50,7 +56,7 @@ def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
 
 
 def _refused(answer: OpExplanation | ScenarioExplanation) -> str:
-    """Return TensorFlow's error, with a note if the error only means that this machine has no GPU."""
+    """Return TensorFlow's error. A prefix marks an error that only means that this machine has no GPU."""
     here = (
         "" if answer.gpu_visible or "available devices" not in answer.forced else "without a GPU, as here: "
     )

@@ -20,7 +20,7 @@ WAITING = "·"
 
 class Statement(msgspec.Struct, kw_only=True):
     preset: str
-    """Name of the preset that tests the claim."""
+    """Name of the preset that tests this claim."""
     text: str
     """The claim in the lab's words, or as quoted from the document."""
     title: str = ""
@@ -30,22 +30,21 @@ class Statement(msgspec.Struct, kw_only=True):
     verdict: VerdictWord | None = None
     evidence: str = ""
     run: str = ""
-    """Id of the run that decided the claim; "" if no run has decided it yet."""
+    """Id of the run that decided the claim; "" before the verdict."""
     emulated: bool = False
 
     @property
     def measured(self) -> str:
-        """What was measured: the preset's title, and its name for `tuilab run`."""
         return f"{self.title} ({self.preset})" if self.title else self.preset
 
     @property
     def words(self) -> str:
-        """The verdict in words; "" before the measurement."""
+        """The verdict in words; "" before the claim is measured."""
         return verdict_words(self.verdict, self.emulated) if self.verdict else ""
 
     @property
     def mark(self) -> str:
-        """The verdict's mark; `·` before the measurement."""
+        """The verdict's mark; `·` before the claim is measured."""
         return VERDICTS[self.verdict].mark if self.verdict else WAITING
 
 
@@ -76,11 +75,10 @@ class FactCheck(msgspec.Struct, kw_only=True):
 
 
 def with_doubts(verdict: Verdict, result: RunResult, claims: Iterable[Claim]) -> str:
-    """Return the verdict's evidence with the run's doubts, such as a busy host, because a shared page must
-    show them.
+    """Return the verdict's evidence, and the run's doubts such as a busy host. A shared page must show both.
 
-    Claims that are untestable, or about a kernel, have no doubts, because no measured time decides them.
-    claims: the preset's claims.
+    No measured time decides a claim that is untestable or about a kernel, so its text has no doubts. claims:
+    the preset's claims.
     """
     timed = any(claim.about_times for claim in claims if claim.text == verdict.text)
     doubts = doubtful_line(result) if timed and verdict.verdict != "untestable" else ""

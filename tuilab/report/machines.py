@@ -14,10 +14,10 @@ HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow",
 
 
 def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
-    """Return each preset's machines, and what the machines disagree about.
+    """Return, for each preset, a row per machine, and lines on what the machines disagree about.
 
-    A machine's row ends with the day of its latest run and what disturbed that run. `!` marks different
-    software versions. most: maximum columns, 0 for no limit.
+    A row ends with the date of the machine's latest run and the reason why this run is doubtful. `!` marks
+    different software versions. most: maximum width in columns, 0 for no limit.
     """
     parts = []
     for preset in presets:
@@ -31,13 +31,13 @@ def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
 
 
 def heading(preset: PresetRows) -> str:
-    """Return `stft-small, samples 4096: 3 machines`."""
+    """Return a heading such as `stft-small, samples 4096: 3 machines`."""
     named = "".join(f", {name} {value}" for name, value in preset.differing.items())
     return f"{preset.preset}{named}: {plural(len(preset.rows), 'machine')}"
 
 
 def cells(row: Row) -> list[str]:
-    """Return the row of one machine: medians, fastest arm, crossover, and the marks of verdicts."""
+    """Return the cells of a machine's row: medians, fastest arm, crossover, and the marks of verdicts."""
     s = row.summary
     return [
         s.machine,
@@ -67,7 +67,7 @@ def median(best: Best | None) -> str:
 
 
 def crossover(crossed: Crossed | None) -> str:
-    """Return the crossover's size, or why there is none; a dash if there was no sweep."""
+    """Return the size at the crossover, or why there is no crossover; a dash if there was no sweep."""
     if crossed is None:
         return "–"
     return size(crossed.at) if crossed.at is not None else crossed.status

@@ -16,7 +16,7 @@ TOP = 15
 def profile_text(profile: Profile, label: str, most: int = 0) -> str:
     """Return the diagnosis, the phases, the devices and the longest ops.
 
-    label: the arm's label. most: maximum columns, 0 for no limit.
+    label: the arm's label. most: maximum width in columns, 0 for no limit.
     """
     return "\n".join(wrapped(_lines(profile, label, most), most))
 

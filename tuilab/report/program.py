@@ -34,9 +34,7 @@ KINDS = {
 }
 MOST_ROWS = 12
 LONGEST_OP = 40
-"""Maximum characters of an op's name: the name of a GPU kernel without an op would make the table too
-wide.
-"""
+"""Maximum characters of an op's name. The name of a GPU kernel without an op may be much longer."""
 
 
 def page_text(page: Page) -> str:
@@ -66,7 +64,7 @@ def short_command(page: Page) -> str:
 
 
 def place(file: str, line: int, folder: str = "") -> str:
-    """Return the file's name and the line, such as `train.py:12`; "" if unknown."""
+    """Return a location such as `train.py:12`; "" if the file is unknown."""
     return f"{PurePath(file).name}:{line}" if file and line else ""
 
 
@@ -141,7 +139,7 @@ def step_time(steps: StepTimes) -> str:
 
 
 def step_kind(steps: StepTimes) -> str:
-    """Return what a step is, such as `train_step, a tf.function`."""
+    """Return a description of a step, such as `train_step, a tf.function`."""
     return ", ".join(filter(None, [steps.name, KINDS[steps.kind]]))
 
 
@@ -155,7 +153,7 @@ def watching_cost(cost: Cost) -> str:
 
 
 def programs_text(together: Together) -> str:
-    """Describe several programs: the slowest one, then a row per process, then all pages."""
+    """Describe several programs: the slowest one, a row per process, then the page of each program."""
     pages = together.programs
     if len(pages) == 1:
         return page_text(pages[0])
@@ -168,16 +166,14 @@ def programs_text(together: Together) -> str:
 
 
 def programs_json(together: Together) -> str:
-    """Return the JSON text that `tuilab watch --json` prints: the page of a single program, or an object with
-    the pages of all programs.
-    """
+    """Return the JSON text that `tuilab watch --json` prints: one page, or an object with several pages."""
     if len(together.programs) == 1:
         return page_json(together.programs[0])
     return msgspec.json.format(msgspec.json.encode(together), indent=2).decode() + "\n"
 
 
 def figures(load: Load) -> list[str]:
-    """Return a device's average use, peak memory and clock."""
+    """Return a device's average use, peak memory and clock frequency as text."""
     out = []
     if load.use is not None:
         processors = f"{significant(load.use, 2)} processors"
@@ -191,7 +187,9 @@ def figures(load: Load) -> list[str]:
 
 
 def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
-    """Yield a line per process: where it runs, the time of its step, and the largest part of its step."""
+    """Yield a line per process: its host and command, the time of its step, and the largest part of this
+    step.
+    """
     for row in rows:
         took = row.steps.median_s
         shown = f"{seconds(took)} a step, {row.steps.n:,} seen" if took else "no step"
@@ -200,14 +198,17 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 
 CLEARLY = 1.05
-"""A sentence names both the expected and the maximum speedup if their ratio is larger than this."""
+"""A sentence names the maximum speedup besides the expected one only if it is more than this factor
+larger.
+"""
 
 
 def gained(finding: Bottleneck) -> str:
     """Return `saves about 3.20 s and speeds up the program by at most 1.1×, the step by at most 21.5×`.
 
-    If the maximum speedup is clearly above the expected one, the text names both. If the input may set the
-    pace, every figure is a maximum: `speeds up the program by up to 1.6×, if the input keeps up`.
+    If the maximum speedup is clearly larger than the expected one, the text contains both. If the program
+    might then wait for its input, every figure is a maximum: `speeds up the program by up to 1.6×, if the
+    input keeps up`.
     """
     limit = "up to" if finding.if_input_keeps_up else "at most"
     most, lines = at_most(finding) or AtMost(), []
@@ -300,7 +301,7 @@ FORMATS = {"markdown": page_markdown, "html": page_html, "json": page_json}
 def compared(a: Page, b: Page) -> list[str]:
     """Compare the steps of two watched programs: `95.0 ms → 21.0 ms a step; waiting for input 83% → 8%`.
 
-    Lines with `!` name other differences, which may explain the change.
+    Lines with `!` contain other differences between the programs, which may explain the change.
     """
     out = []
     if a.command != b.command:

@@ -13,7 +13,7 @@ from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
 
 MARGIN = 3.0
-"""Factor by which the roofs extend beyond the leftmost and the rightmost point of an arm."""
+"""Factor by which the roofs extend beyond the outermost points of the arms."""
 MOST_PEAKS = 3
 
 
@@ -21,8 +21,8 @@ def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: T
     """Return a log-log chart of FLOP per second against FLOP per byte. In a sweep, each arm is a path over
     its sizes.
 
-    An arm without counted operations, such as a copy, only appears in the legend. An arm without figures
-    or with unknown work does not appear.
+    An arm without counted arithmetic, such as a copy, appears only in the legend. An arm that was not
+    measured, or whose work is unknown, does not appear.
     """
     arms = [path for arm in state.arms.values() if shown(arm.arm.id) and (path := _path(state, arm))]
     return Chart(
@@ -34,7 +34,7 @@ def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: T
 
 
 def _path(state: RunState, arm: ArmState) -> Series | None:
-    """Return an arm's point at each measured size, in order of FLOP per byte; None if the arm's work is
+    """Return an arm's points at all measured sizes, in order of FLOP per byte; None if the arm's work is
     unknown.
     """
     here = summary_point(state)
@@ -74,7 +74,9 @@ def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
 
 
 def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: float) -> list[Series]:
-    """Return a device's roofs: its peaks, and the slopes of its memory and its fastest cache."""
+    """Return a device's roofs as lines: its peak rates, and the slopes of its memory and its fastest
+    cache.
+    """
     tops = dict(found for dtype in sorted(dtypes) if (found := peak(device, dtype)))
     by_height = sorted(tops.items(), reverse=True)[:MOST_PEAKS]
     if not by_height or not device.memory:
@@ -90,8 +92,8 @@ def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: 
         return Series(f"{name} {what}", label, (x, until), (y, top), "line")
 
     def slope(level: MemoryRoof) -> list[Series]:
-        """Return the line on which a bandwidth limits the performance, up to the highest peak; [] if
-        outside the plot.
+        """Return the line on which a memory bandwidth limits the FLOP rate, up to the highest peak; [] if it
+        is outside of the plot.
         """
         per_s, what = level.bytes_per_s, level_name(device.memory, level)
         if per_s * low >= highest:

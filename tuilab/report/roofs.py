@@ -13,10 +13,10 @@ PLACES = {"eager": "one op, eager", "graph": "one graph", "xla": "one XLA progra
 
 
 def roofs_text(machine: Machine, roofs: Roofs, most: int = 0) -> str:
-    """Return, for each device, memory bandwidth by working set, arithmetic rate by dtype, copy rates, and
-    the time of an empty call by mode.
+    """Return, for each device, the memory bandwidth by working set, the FLOP rate by dtype, the copy rates,
+    and the time of an empty call by mode.
 
-    most: maximum columns, 0 for no limit.
+    most: maximum width in columns, 0 for no limit.
     """
     lines = [f"{machine.host}: {machine.cpu}, {machine.cores} cores; TensorFlow {machine.tensorflow}."]
     for name, device in roofs.devices.items():

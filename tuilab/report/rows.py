@@ -1,4 +1,4 @@
-"""The content of all reports as rows of text, which each format then styles."""
+"""The contents of reports as rows of text, which the module for each format styles."""
 
 import re
 import textwrap
@@ -38,7 +38,9 @@ ARM_HEAD = ["arm", "median", "95% interval", "n", "first call", "device"]
 
 
 def arm_row(arm: ArmResult) -> list[str]:
-    """Return an arm's figures, with as many digits as its interval supports, or why it has none."""
+    """Return an arm's figures, with as many digits as its interval supports; or why the arm has no
+    figures.
+    """
     if arm.median_s is None:
         why = f"{arm.status}: {arm.reason}" if arm.reason else arm.status
         return [arm.label, why, "", "", "", arm.device or ""]
@@ -55,9 +57,10 @@ def arm_row(arm: ArmResult) -> list[str]:
 
 
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
-    """Return the arms with figures. Arms without figures for the same reason are joined into one, at the end.
+    """Return the arms with figures, then one entry for each group of arms that lack figures for the same
+    reason.
 
-    going: True during a run, when only arms that cannot run are joined.
+    going: True during a run, when only arms that cannot run are grouped.
     """
     absent: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in arms:
@@ -68,11 +71,11 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
 
 
 def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
-    """Map each arm's id to its time divided by the time of the fastest arm with the same work.
+    """Return each arm's time divided by the time of the fastest arm with the same work, by arm id.
 
-    If the run compared the two arms, the result is the ratio from the answer. That ratio covers the arms'
-    common rounds and has an interval, so it may differ from the ratio of the medians. For arms that the run
-    did not compare, the result is the ratio of the displayed medians, without an interval.
+    If the run compared the two arms, this is the ratio in the answer. It covers the rounds that both arms
+    have, so it may differ from the ratio of the medians. Otherwise it is the ratio of the displayed medians,
+    without an interval.
     """
     known = {
         (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
@@ -97,7 +100,7 @@ def arm_rows(result: RunResult) -> list[list[str]]:
 
 
 MOST_APART = 2
-"""Maximum number of arms that a row names; a row for more arms shows only how many there are."""
+"""Maximum number of arms that a row names. A row for more arms contains only their number."""
 
 
 def _join_arms(arms: list[ArmResult]) -> str:
@@ -109,7 +112,7 @@ def _join_arms(arms: list[ArmResult]) -> str:
 
 
 def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of a sweep's table: the parameters, and each arm's median."""
+    """Return the header and the rows of a sweep's table, with the parameters and each arm's median."""
     measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
     labels = {arm.id: arm.label for arm in result.arms if arm.id in measured}
     rows = []
@@ -128,16 +131,15 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
 
 
 def _size(value: Value) -> str:
-    """Return a size as in sentences, such as `256k`, but never rounded, because neighboring rows must
-    differ.
-    """
+    """Return a size such as `256k`, never rounded, because neighboring rows must differ."""
     if type(value) is not int:
         return str(value)
     return axis_size(value) if value.bit_count() == 1 else f"{value:,}"
 
 
 def crossing_lines(result: RunResult) -> list[str]:
-    """Return a sentence for each crossover of a sweep, and one about a GPU that you do not have.
+    """Return a sentence for each crossover of a sweep, and a sentence about a GPU that the user does not
+    have.
 
     During a run, crossovers that are still unknown are left out.
     """
@@ -149,7 +151,7 @@ def crossing_lines(result: RunResult) -> list[str]:
 
 
 def unmeasured_lines(result: RunResult) -> list[str]:
-    """Return a line for each size and reason why some arms have no figure."""
+    """Return, for each size, a line per reason why arms have no figure."""
     labels = {arm.id: arm.label for arm in result.arms}
     measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
     lines = []
@@ -169,7 +171,9 @@ ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]
 
 
 def roof_rows(result: RunResult) -> list[list[str]]:
-    """Compare each measured arm with its device's roof; return no rows if no roof is known."""
+    """Return a row that compares an arm with its device's roof, for each measured arm; [] if no roof is
+    known.
+    """
     rows = []
     for arm in result.arms:
         roof = arm.roof
@@ -185,7 +189,7 @@ def roof_rows(result: RunResult) -> list[list[str]]:
 
 
 MOST_OPS = 3
-"""Maximum number of uncounted ops that a sentence names."""
+"""Maximum number of ops that a sentence names."""
 
 
 def roof_lines(result: RunResult, details: bool = True) -> list[str]:
@@ -219,13 +223,13 @@ def roof_lines(result: RunResult, details: bool = True) -> list[str]:
 LAYER_HEAD = ["layer", "kind", "of the call", "FLOP", "bytes", "of the roof", "bound by"]
 MOST_LAYERS = 10
 LEAST_SHARE = 0.001
-"""Minimum share of a call for a layer's own row."""
+"""Minimum share of a call for a layer to have its own row."""
 
 
 def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[str]]:
-    """Return a row per layer, longest first, then the time outside layers.
+    """Return a row per layer, longest first, then a row for the time outside layers.
 
-    Layers after the first `most`, and layers that compute nothing and take almost no time, share a row.
+    One row sums the layers after the first `most`, and layers that compute nothing and take almost no time.
     """
     if not layers:
         return []
@@ -249,9 +253,7 @@ def layer_row(layer: Layer) -> list[str]:
 
 
 def _share(layer: Layer) -> str:
-    """Return the layer's share of a call, or the range of the share if it spans more than 20 percentage
-    points.
-    """
+    """Return the layer's share of a call; a range such as `20–45%` if the share is not precise."""
     low, high = layer.share_range or (layer.share, layer.share)
     return percent(layer.share) if is_precise(layer) else f"{100 * low:.0f}–{percent(high)}"
 
@@ -261,9 +263,10 @@ def layers_in(result: RunResult) -> tuple[Layer, ...]:
 
 
 def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple[Layer, ...]]:
-    """Return the label and the layers of `arm`, or of the result's `layers_of` if `arm` has no layers.
+    """Return the label and the layers of `arm`; if it has no layers, those of the arm in the result's
+    `layers_of`.
 
-    The time outside layers comes last.
+    The last entry is the time outside layers.
     """
     own = layers_at(state, state.arms[arm], summary_point(state)) if arm in state.arms else ()
     of = result.model.layers_of if result.model is not None and not own else arm
@@ -272,7 +275,9 @@ def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple
 
 
 def layers_note(result: RunResult) -> list[str]:
-    """Explain why there are no layers, or which calls the layers come from."""
+    """Return a line that explains why there are no layers, or from which calls they come; [] if neither is
+    needed.
+    """
     return [result.model.layers_note] if result.model is not None and result.model.layers_note else []
 
 
@@ -285,7 +290,9 @@ def layers_title(result: RunResult) -> str:
 
 
 def phase_lines(result: RunResult) -> list[str]:
-    """Return two lines for each arm with phases: how the phases divide a call, and how they were measured."""
+    """Return two lines for each profiled arm: how its call divides into phases, and how the phases were
+    measured.
+    """
     lines = []
     for arm in result.arms:
         if arm.account is not None:
@@ -326,7 +333,7 @@ def sections(result: RunResult) -> list[Section]:
 
 
 def advice(result: RunResult) -> list[str]:
-    """Return sentences on what limits the arms and what to do about it, most severe limit first.
+    """Return sentences on what limits the arms and how to change it, the most severe limit first.
 
     Arms with the same limit share a sentence.
     """
@@ -346,13 +353,13 @@ def advice(result: RunResult) -> list[str]:
 
 
 def doubts(result: RunResult) -> list[str]:
-    """Return every caveat as a sentence, with the arm's name if the caveat is about one arm."""
+    """Return every caveat as a sentence, preceded by the arm's name if it is about one arm."""
     own = [f"{arm.label}: {flag.message}" for arm in result.arms for flag in arm.flags]
     return [flag.message for flag in result.flags] + own
 
 
 def provenance(result: RunResult) -> list[str]:
-    """Return sentences about the work, each machine, and the run."""
+    """Return sentences that describe the work, each machine, and the run."""
     values = ", ".join(f"{name} = {value}" for name, value in result.scenario.parameters.items())
     return [
         f"Workload {result.scenario.workload}: {values}.",
@@ -363,7 +370,7 @@ def provenance(result: RunResult) -> list[str]:
 
 
 def machine_lines(result: RunResult) -> list[str]:
-    """Return a sentence for each machine, with its host's name; empty if only this machine measured."""
+    """Return a sentence for each host that measured; [] if only this machine did."""
     if set(result.machines) <= {""}:
         return []
     return [f"{host or LOCAL}: {machine_sentence(line)}" for host, line in result.machines.items()]
@@ -387,7 +394,7 @@ def sizes_line(result: RunResult) -> str:
 
 
 def interval_line(result: RunResult) -> str:
-    """Return a sentence on what the intervals cover; "" if there are no intervals."""
+    """Return a sentence about the variation that the 95% intervals cover; "" if there are no intervals."""
     sure = result.confidence
     if sure is None or not sure.of:
         return ""
@@ -395,7 +402,7 @@ def interval_line(result: RunResult) -> str:
 
 
 def doubtful_line(result: RunResult) -> str:
-    """Summarize the doubts about the figures in a few words; "" if there are no doubts."""
+    """Return the doubts about the figures in a few words, after `⚠`; "" if there are no doubts."""
     return f"⚠ {result.confidence.badge}" if result.confidence and result.confidence.badge else ""
 
 
@@ -418,9 +425,8 @@ def phase_line(arm: ArmResult) -> str:
 
 
 def phases_known_from(arm: ArmResult) -> str:
-    """Return `Profiled: dispatch, compute; timed apart: python. Profiling took 0.2 s after the rounds.`
-
-    The text is "" if the arm has no account.
+    """Return `Profiled: dispatch, compute; timed apart: python. Profiling took 0.2 s after the rounds.`; ""
+    if the arm's phases are unknown.
     """
     if arm.account is None:
         return ""
@@ -440,12 +446,13 @@ def _give_or_take(part: Part) -> str:
 
 
 LEAST_CELL = 12
-"""Minimum width of a shortened column, in characters."""
+"""Columns are not shortened below this width, in characters."""
 
 
 def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
-    """Yield the rows with aligned columns, without empty columns. most: maximum characters, 0 for no
-    limit.
+    """Yield the rows with aligned columns, without empty columns.
+
+    most: maximum width of a row in characters, 0 for no limit.
     """
     widths = fitted([max(map(len, column)) for column in zip(*rows, strict=True)], most - 2 if most else 0)
     for row in rows:
@@ -454,7 +461,7 @@ def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
 
 
 def fitted(widths: Sequence[int], most: int) -> list[int]:
-    """Reduce the largest widths until the columns fit in `most` characters."""
+    """Reduce the largest widths until the columns, with two spaces between them, fit in `most` characters."""
     fitting = list(widths)
     while most and sum(fitting) + 2 * (sum(map(bool, fitting)) - 1) > most and max(fitting) > LEAST_CELL:
         fitting[fitting.index(max(fitting))] -= 1
@@ -462,8 +469,8 @@ def fitted(widths: Sequence[int], most: int) -> list[int]:
 
 
 def cut(text: str, width: int) -> str:
-    """Shorten the text after a whole word and add `…`, because a cut inside a number would change its
-    value.
+    """Shorten the text to `width` characters, after a whole word, and add `…`. A cut inside a number would
+    change its value.
     """
     if len(text) <= width:
         return text
@@ -475,7 +482,10 @@ def cut(text: str, width: int) -> str:
 
 
 def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
-    """Yield the lines, wrapped with hanging indentation. most: maximum width, 0 for no wrapping."""
+    """Yield the lines, wrapped with hanging indentation.
+
+    most: maximum width in characters, 0 for no wrapping.
+    """
     for line in lines:
         if not most or len(line) <= most:
             yield line
@@ -493,7 +503,9 @@ def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
 
 
 def model_lines(result: RunResult) -> list[str]:
-    """Describe a model: number of weights, highest throughput, time to a first prediction, and notes."""
+    """Return lines about a model: number of weights, highest throughput, time to a first prediction, and
+    notes.
+    """
     model = result.model
     if model is None:
         return []

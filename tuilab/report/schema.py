@@ -1,4 +1,4 @@
-"""JSON Schemas for everything that scripts read and write, from the typed data and their docstrings."""
+"""JSON Schemas for the data that scripts read and write, from the Python types and their docstrings."""
 
 import ast
 import functools
@@ -30,9 +30,7 @@ SCHEMAS: dict[str, Any] = {
     "event": Event,
     "request": Request,
 }
-"""The type that each schema describes, by the schema's name: the object that a command prints with `--json`,
-a preset file, a line of a recording, or a line sent to a worker.
-"""
+"""The type that each schema describes, by the schema's name."""
 
 
 @functools.cache
@@ -50,9 +48,8 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def _without_raw(of: Any) -> Any:
-    """Replace `Ask` in a union by a version whose body is any object.
-
-    msgspec cannot serialize the default value of a raw JSON field.
+    """Replace `Ask` in a union by a type whose body is any object, because msgspec cannot serialize the
+    default value of a raw JSON field.
     """
     if Ask not in get_args(of):
         return of
@@ -62,7 +59,7 @@ def _without_raw(of: Any) -> Any:
 
 
 def structs(*roots: Any) -> Iterator[type]:
-    """Yield each struct that these types contain, once, in reading order."""
+    """Yield each struct type that these types contain, once, in order of appearance."""
     seen: dict[type, None] = {}
 
     def visit(info: Any) -> None:
@@ -85,8 +82,8 @@ def structs(*roots: Any) -> Iterator[type]:
 
 
 def meanings(struct: type) -> dict[str, str]:
-    """Return the docstring of each field of a struct and its bases, by JSON name; "" for a field without
-    one.
+    """Return the docstring of each field of a struct, including its bases, by JSON name; "" for a field
+    without docstring.
     """
     texts: dict[str, str] = {}
     for base in reversed(struct.__mro__):

@@ -14,7 +14,6 @@ LEFT, TOP, BOTTOM = 76, 16, 44
 LEGEND, LETTER, STEP = 38, 6.8, 20
 """Sizes in the legend, in pixels: space before a label, width of a letter, distance between labels."""
 MOST_POINTS = 400
-"""Maximum number of points per series."""
 
 
 def svg(chart: Chart) -> str:
@@ -51,7 +50,7 @@ class _Picture:
         return HEIGHT - BOTTOM - place(value, self.up, self.chart.y.log) * (HEIGHT - TOP - BOTTOM)
 
     def frame(self) -> str:
-        """Draw the axes with their ticks, and the label of the x axis."""
+        """Draw the axes with ticks and grid, and the label of the x axis."""
         right, bottom = WIDTH - self.right, HEIGHT - BOTTOM
         across, up = ticks(self.chart.x, self.across, 8), ticks(self.chart.y, self.up, 8)
         parts = [f'<path d="M{LEFT} {TOP}V{bottom}H{right}" class="axis"/>']
@@ -66,7 +65,7 @@ class _Picture:
         return "".join(parts)
 
     def vertical(self, vertical: Vertical, number: int) -> str:
-        """Draw a vertical line, the interval of its position as a band, and its label in row `number`."""
+        """Draw a vertical line with its label in row `number`, and the line's interval as a band."""
         at, bottom = self.x(vertical.at), HEIGHT - BOTTOM
         parts = []
         if vertical.band is not None:
@@ -83,8 +82,8 @@ class _Picture:
         return "".join(parts)
 
     def series(self, one: Series, number: int) -> str:
-        """Draw a line with markers, error bars and a label. A long series is thinned to the extremes of
-        its buckets.
+        """Draw a series as line, markers and error bars, with its label. A long series is reduced to the
+        extremes of its buckets.
         """
         hue, again = HUES[number % len(HUES)], number // len(HUES)
         marker = MARKERS[(number + again) % len(MARKERS)]  # a color repeats only after all others were used

@@ -16,9 +16,9 @@ from tuilab.report.axes import Kind, PlotAxis
 from tuilab.report.chart import Chart, Series, Vertical
 
 DASHES = 24
-"""Number of dashes in the line of a GPU's best case."""
+"""Number of dashes in the line for a GPU's best case."""
 BELOW = 0.8
-"""A bound below this fraction of the shortest measured time is probably below the time axis."""
+"""If a bound is below this fraction of the shortest measured time, it is probably below the time axis."""
 MOST_LANES = 3
 
 
@@ -60,7 +60,7 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
 
 
 def at_best(result: RunResult) -> list[Series]:
-    """Return the best case on a GPU that you do not have, dashed and faint, because it is not a
+    """Return the best case on a GPU that the user does not have: dashed and faint, because it is not a
     measurement.
     """
     bound = result.sweep_bound
@@ -87,10 +87,11 @@ def rounded(value: float) -> str:
 
 
 def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str], str]:
-    """Return sentences about one point of a sweep, and the kind of device that is faster at this point.
+    """Return sentences about one point of a sweep, and the kind of device that is faster there: `CPU`, `GPU`,
+    or "" if nothing was measured.
 
-    The sentences are the answer, and the devices of the arm's ops. The kind of device is `CPU` or `GPU`; ""
-    if nothing was measured. place: the swept parameter and its value at the point.
+    The sentences are the answer at this point, and the devices of the arm's ops. place: the swept parameter
+    and its value.
     """
     name, value = place
     point = next((p.index for p in state.points if p.values.get(name) == value), None)
@@ -103,7 +104,7 @@ def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[l
 
 
 def lanes(nodes: Iterable[Node]) -> list[str]:
-    """Return a line such as `CPU:0 ━━━ 2 ops` per device, then a line per copy between devices."""
+    """Return a line such as `CPU:0 ━━━ 2 ops` per device, then a line per pair of devices with copies."""
     ops: Counter[str] = Counter()
     copies: Counter[tuple[str, str]] = Counter()
     moved: Counter[tuple[str, str]] = Counter()
@@ -125,7 +126,7 @@ def lanes(nodes: Iterable[Node]) -> list[str]:
 
 @dataclass(frozen=True)
 class HeatAxis:
-    """An axis of the map: its parameter, and the measured values, ascending."""
+    """An axis of a map over two parameters: the name of its parameter, and the measured values, ascending."""
 
     label: str
     values: tuple[int, ...]
@@ -138,14 +139,14 @@ class HeatAxis:
 
 @dataclass(frozen=True)
 class HeatCell:
-    """The comparison of two arms at one point of the map."""
+    """The comparison of two arms at one point of a sweep over two axes."""
 
     ratio: float | None = None
     """The first arm's time divided by the second's; None if an arm has no time."""
     even: bool = False
     """True if the intervals overlap, so that neither arm is clearly faster."""
     times: str = ""
-    """The longer time divided by the shorter one, as in sentences: `12.5×`."""
+    """The speedup as in sentences: the longer time divided by the shorter one, `12.5×`."""
     words: str = ""
 
 
@@ -161,7 +162,7 @@ class Heat:
 
 
 def pair(result: RunResult) -> tuple[str, str]:
-    """Return the ids of the arms to compare: those of the first crossover, or else the first two."""
+    """Return the ids of the two arms to compare: those of the first crossover, or else the first two arms."""
     for crossover in result.crossovers:
         return crossover.a, crossover.b
     ids = [arm.id for arm in result.arms if arm.median_s is not None] or [arm.id for arm in result.arms]
@@ -169,7 +170,7 @@ def pair(result: RunResult) -> tuple[str, str]:
 
 
 def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
-    """Compare the arms `a` and `b` in a sweep over two axes; None if the run is not such a sweep."""
+    """Return the comparison of the arms `a` and `b` in a sweep over two axes; None for any other run."""
     if len(result.axis) != 2:
         return None
     across, up = result.axis
@@ -189,8 +190,8 @@ def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
 
 
 def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, place: str) -> HeatCell:
-    """Return a cell with `samples 16k, batch 8: GPU graph is 3.21× faster than CPU graph; 190 µs against
-    610 µs`.
+    """Return a cell with text such as `samples 16k, batch 8: GPU graph is 3.21× faster than CPU graph; 190 µs
+    against 610 µs`.
     """
     if a is None or b is None or not a.median_s or not b.median_s:
         why = next((arm.reason for arm in (a, b) if arm is not None and arm.reason), "not measured")

@@ -39,23 +39,23 @@ from tuilab.report.rows import (
 )
 
 Role = Literal["answer", "prose", "row", "head", "claim", "evidence", "advice", "caveat", "blank"]
-"""The role of a line, for styling. Rows are aligned, and never wrapped."""
+"""The role of a line, which determines its style. Rows are aligned, and never wrapped."""
 
 HANGING = {"advice": "  ", "caveat": "  ", "evidence": "  "}
 
 
 def table(result: RunResult, *, details: bool = True) -> str:
-    """Return the answer, the arms' figures, the claims with their verdicts, and the caveats.
+    """Return the answer, the arms' figures, the claims with their verdicts, and the caveats as text.
 
-    details: include every caveat and each arm's bound; otherwise summarize the caveats.
+    details: include every caveat and each arm's bound; otherwise only summarize the caveats.
     """
     return "\n".join(line for _, line in lines(result, details=details))
 
 
 def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[Role, str]]:
-    """Yield the lines of `table`, each with its role and without line breaks.
+    """Yield the lines of `table` without line breaks, each with its role.
 
-    most: maximum width of rows; 0 for no limit.
+    most: maximum width of rows in characters, 0 for no limit.
     """
     for role, line in _lines(result, details, most):
         yield role, line.replace("\n", " ")
@@ -64,7 +64,9 @@ def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[
 def dressed(
     roles_and_lines: Sequence[tuple[Role, str]], width: int, style: Callable[[Role, str], str]
 ) -> str:
-    """Format lines for a terminal of that width: wrap the prose, keep the rows, style each line."""
+    """Format lines for a terminal with `width` columns: wrap the prose, leave the rows unchanged, and style
+    each line.
+    """
     out: list[str] = []
     for role, line in roles_and_lines:
         wrapped = [line]
@@ -122,7 +124,9 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
 MOST_ADVICE = 3
 BRIEF_LAYERS: Sequence[int] = (0, 2, 3, 5, 6)
 BRIEF_ROOF = (0, 1, 3, 5)
-"""Indices of the columns that fit into 80 characters: arm, arithmetic, share of the roof, bound."""
+"""Columns of the roofs' table that fit into 80 characters: arm, arithmetic, share of the roof, and what
+limits the arm.
+"""
 
 
 def _some(role: Role, caveats: Sequence[str]) -> Iterator[tuple[Role, str]]:
@@ -146,7 +150,10 @@ def _arms(result: RunResult, most: int) -> Iterator[tuple[Role, str]]:
 def _rows(
     head: Sequence[str], rows: Sequence[Sequence[str]], most: int, kept: Sequence[int] | None = None
 ) -> Iterator[tuple[Role, str]]:
-    """Yield the lines of a table. kept: indices of the columns to show; None for all."""
+    """Yield the lines of a table.
+
+    kept: indices of the columns to include, None for all.
+    """
     if kept is not None:
         head, rows = [head[i] for i in kept], [[row[i] for i in kept] for row in rows]
     shown = [0, *(i for i in range(1, len(head)) if not most or any(row[i] not in NOTHING for row in rows))]
@@ -161,7 +168,10 @@ NOTHING = ("", "–", "—", "-")
 
 
 def columns(rows: Sequence[Sequence[str]], most: int = 0) -> list[str]:
-    """Return the rows as lines, the first column aligned left, all others right. most: maximum characters."""
+    """Return the rows as lines, with the first column aligned left and all others right.
+
+    most: maximum width of a line in characters.
+    """
     widths = fitted([max(len(row[i]) for row in rows) for i in range(len(rows[0]))], most)
     rows = [[cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     aligned = [

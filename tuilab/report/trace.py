@@ -14,8 +14,8 @@ NANOS_A_MICRO = 1_000
 
 
 def trace(profile: Profile) -> dict[str, Any]:
-    """Return the object to save as JSON: a process for the host and one for each GPU, each with a thread
-    per lane.
+    """Return the object to save as JSON, with a process for the host and for each GPU, and a thread for each
+    lane.
     """
     return {
         "displayTimeUnit": "ms",
@@ -69,12 +69,14 @@ def _events(profile: Profile) -> Iterator[dict[str, Any]]:
 
 
 def _nanos(seconds: float) -> int:
-    """Return whole nanoseconds, so that rounding never makes a span end after its parent."""
+    """Return whole nanoseconds. Rounding fractions of a microsecond might make a span end after its
+    parent.
+    """
     return round(seconds * 1e9)
 
 
 def nested(spans: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans by start. A span is cut at the end of its parent, because viewers require proper
+    """Yield the spans by start time, each cut at the end of its parent, because viewers require proper
     nesting.
     """
     open_ends: dict[int, list[float]] = {}

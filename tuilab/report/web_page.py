@@ -5,7 +5,10 @@ from importlib.resources import files
 
 
 def web_page(title: str, body: str) -> str:
-    """Return a complete page. title: plain text. body: HTML."""
+    """Return a complete HTML page.
+
+    title: plain text. body: HTML.
+    """
     style = (files("tuilab.report") / "page.css").read_text()
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -15,5 +18,5 @@ def web_page(title: str, body: str) -> str:
 
 
 def wide(table: str) -> str:
-    """Return a table in a box that scrolls on a narrow page."""
+    """Return a table inside a box that scrolls sideways on a narrow page."""
     return f'<div class="wide">{table}</div>'
