@@ -214,8 +214,8 @@ def _check(paths: Sequence[str], job: CheckJob, jobs: int | None) -> list[FileRe
 
 
 def _progress(total: int) -> Callable[[int, int], None] | None:
-    """Return a function that shows the progress on the terminal's last line; None without a terminal or
-    for a few files.
+    """Return a function that shows the progress on the terminal's last line. Returns None if standard error
+    is not a terminal, or for a few files.
     """
     if total < _PROGRESS or not sys.stderr.isatty():
         return None
@@ -230,7 +230,7 @@ def _progress(total: int) -> Callable[[int, int], None] | None:
 
 
 def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
-    """Fix the files, or only print the fixes. Return True if a file has changed or would change."""
+    """Fix the files, or only print the fixes. Return True if there was anything to fix."""
     if list(paths) == [STDIN]:
         raise InputError("--fix", STDIN, "writable files")
     changed, unread = 0, list[InputError]()

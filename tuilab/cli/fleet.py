@@ -36,8 +36,6 @@ fleet_options = combine(
 
 
 def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
-    """Open the fleet that `on` names, run `act` with it, and close it."""
-
     async def main() -> T:
         # A queued job may wait for hours, so there is no time limit; Ctrl-C ends the wait.
         patience_s = math.inf if on == SLURM else PATIENCE_S
@@ -52,8 +50,8 @@ def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
 
 
 class FleetNarrator:
-    """Prints the activity of each node to standard error. On a terminal, each new step overwrites the
-    previous one; any other output gets one line per step.
+    """Prints the activity of each node to standard error: on a terminal as one line that is overwritten,
+    elsewhere as one line per step of a node.
     """
 
     def __init__(self) -> None:

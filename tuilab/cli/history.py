@@ -76,7 +76,7 @@ ROOM = 120
 
 
 def echo_line(head: str, answer: str) -> None:
-    """Print the line of a run or program. On a narrow terminal, the answer is on a second line."""
+    """Print the line of a run or program, on a narrow terminal with the answer on a second line."""
     most = columns()
     if most >= ROOM or not most:
         click.echo(cut(f"{head}  {answer}", most or len(head) + len(answer) + 2).rstrip())
@@ -194,7 +194,7 @@ def delete(run: str) -> None:
 
 
 def check_length(run: str) -> None:
-    """Raise InputError if the start of an id is too short, because it could match the wrong run."""
+    """Raise InputError if the start of an id is so short that it could match the wrong run."""
     if len(run) < SHORTEST_ID:
         raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
 

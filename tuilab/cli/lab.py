@@ -41,11 +41,11 @@ def with_lab(
     forks: bool = False,
     scope: str = "",
 ) -> T:
-    """Open the lab, await `act(lab)`, and close the lab.
+    """Open the lab, await `act(lab)`, and close the lab. Raises the errors of `act`, and KeyboardInterrupt if
+    Ctrl-C is pressed while no task of the lab is running.
 
-    Raises the errors of `act`. Raises KeyboardInterrupt if Ctrl-C is pressed while the lab has nothing to
-    stop. environments: further Python environments on this machine, which `hosts` names. forks: the command
-    measures in forked processes. scope: files that the first worker may open.
+    environments: further Python environments on this machine, which `hosts` names. forks: the command
+    measures in forked processes. scope: the files that the first worker may open.
     """
     own = chosen_environment()
     every = (own, *environments) if own is not None else environments
@@ -74,8 +74,8 @@ def first_answer(lab: Lab) -> str:
 
 
 def note(about: dict[str, Any], faults: list[BaseException]) -> None:
-    """Handle an exception of a task that nothing awaited: ignore it if an output is closed, else append
-    it to `faults`.
+    """Append a task's unhandled exception to `faults`. Ignores an OSError, because it comes from a closed
+    output.
     """
     fault = about.get("exception")
     if isinstance(fault, Exception) and not isinstance(fault, OSError):
@@ -83,10 +83,10 @@ def note(about: dict[str, Any], faults: list[BaseException]) -> None:
 
 
 async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
-    """Await the task and return its result. Ctrl-C calls `what.stop()`, which lets the task end early. If
-    nothing can be stopped, Ctrl-C cancels the task.
+    """Await `acting` and return its result. Ctrl-C calls `what.stop()`, which lets `acting` end early. If
+    `what` is not running, Ctrl-C cancels `acting`.
 
-    Raises KeyboardInterrupt if the task was cancelled.
+    Raises KeyboardInterrupt if `acting` was cancelled.
     """
     task = asyncio.ensure_future(acting)
     loop = asyncio.get_running_loop()
@@ -125,10 +125,10 @@ def _collect(history: History) -> None:
 
 @contextmanager
 def open_history(collect: bool = True) -> Iterator[History]:
-    """Open the history without workers, print its messages to standard error, and close it at the end.
+    """Open the history without workers, print its messages to standard error, and close it at the end. Works
+    with a read-only history.
 
-    Works with a read-only history. Prints a message about each damaged run that was read. collect: import
-    runs that finished after their lab had been closed.
+    collect: import runs that finished after their lab had been closed.
     """
     lab = Lab(say=tell, store=to_read)
     history = lab.history

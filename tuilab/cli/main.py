@@ -58,9 +58,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 class Unread(Exception):
-    """Raised if the reader of standard output has closed the pipe. This is not an error, so the exit code
-    stays the same.
-    """
+    """Raised if the program that reads standard output has closed the pipe, which is not an error."""
 
 
 class Lazy(click.Group):
@@ -210,7 +208,7 @@ _UNNAMED = {
     **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
     errno.ENOENT: "the current folder",
 }
-"""What to call the affected file in a message about an OSError without a file name, by errno."""
+"""Names for the affected file in a message about an OSError without a file name, by errno."""
 
 
 def about_history(error: sqlite3.Error) -> str:

@@ -48,7 +48,7 @@ def file_or_output(ctx: click.Context, option: click.Parameter, path: Path | Non
 
 
 def not_over(option: str, file: Path | None, sources: Iterable[Path | str]) -> None:
-    """Raise InputError if `file` is one of the sources, because the command would overwrite it."""
+    """Raise InputError if `file` is one of the sources, which the command would overwrite."""
     if file is not None and any(_same(file, source) for source in sources):
         raise InputError(option, str(file), "a file that is not also an input")
 

@@ -46,11 +46,10 @@ def prove_document(report: DocumentReport, found: FileResult, budget: BudgetName
 
 
 def table(made: Sequence[Proven]) -> Iterator[str]:
-    """Yield a table of the proofs. All times have the unit of the shortest time, and each comparison is below
-    its figures.
+    """Yield the lines of a table of the proofs. All times have the unit of the shortest time.
 
-    If a proof measured smaller work than the document measures, the comparison contains the proof's times,
-    and the columns do not.
+    If a proof measured smaller work than the document does, its times are not in the columns but in the line
+    below.
     """
     times = [time for each in made for time in (each.said_s, each.true_s) if time]
     scale, unit = time_unit(min(times, default=1.0))
@@ -67,7 +66,7 @@ def table(made: Sequence[Proven]) -> Iterator[str]:
 
 
 def _ratio(shown: Proven) -> str:
-    """Return `1.73× too large [1.60 1.85]`, or the reason why there is no such interval."""
+    """Return text such as `1.73× too large [1.60 1.85]`, with a reason if there is no interval."""
     if shown.factor is None or not shown.said_s or not shown.true_s:
         return "–"
     if shown.said_s == shown.true_s:

@@ -115,9 +115,7 @@ def _style(role: Role, line: str) -> str:
 
 
 def _more_precise(state: RunState, result: RunResult) -> None:
-    """Print the command that continues the run until it is as precise as its budget requires, with the
-    expected duration.
-    """
+    """Print the command that makes the run as precise as its budget requires, and the expected duration."""
     reached = result.confidence.half_width if result.confidence else None
     more = further(state, reached, state.budget) if state.budget else None
     if more is not None and state.machine is not None:
