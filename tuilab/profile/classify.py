@@ -12,7 +12,7 @@ from tuilab.profile.xplane import HOST, XEvent
 CALL = "tuilab call"
 SYNC = "tuilab sync"
 MARK = "tuilab mark: "
-"""Prefix of tuilab's own events, which name a phase. During such an event, all time belongs to this phase."""
+"""Prefix of the names of tuilab's own events, which set the phase of all time inside them."""
 
 _FUNCTION = re.compile(r"^__(?:inference|forward|backward)_")
 _EAGER = "EagerLocalExecute: "
@@ -21,12 +21,12 @@ _DISPATCH = ("TFE_", "Eager", "ValidateInputTypeAndPlacement", "convert_to_tenso
 _RUNTIME = ("ExecutorState::", "FunctionRun", "ExecutorDoneCallback", "CpuExecutable::", "GpuExecutable::")
 _PROGRAM = "BlockUntilReady"
 PROGRAM = "program"
-"""The phase in which a thread waits for an XLA program. On a CPU, the program's threads compute during
-this phase, even if the profiler records no events for them.
+"""The phase in which a thread waits for an XLA program, whose threads then compute on the CPU, even if the
+profiler records no events for them.
 """
 _PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
 NEXT = "IteratorGetNextOp::"
-"""Prefix of the event in which a graph waits for a dataset element. The event is on a separate thread."""
+"""Prefix of the name of an event in which a graph waits for a dataset element, on a separate thread."""
 
 _COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
 """Matches the names of copies in CUPTI and in ROCm's tracer. The last alternative is ROCm's kernel for
@@ -43,8 +43,8 @@ class Key(msgspec.Struct, frozen=True, gc=False):
 class Meaning(msgspec.Struct, frozen=True, gc=False):
     """A thread's activity during an event.
 
-    eager: the current eager op. op: the event is an op, not a part of an op. sticks: all events inside this
-    event belong to its phase.
+    eager: the current eager op. op: the event is an op, not a part of an op. sticks: events inside this event
+    cannot change its phase.
     """
 
     phase: str | None = None
@@ -55,8 +55,8 @@ class Meaning(msgspec.Struct, frozen=True, gc=False):
 
 
 def meaning(event: XEvent, around: Meaning) -> Meaning:
-    """Return the meaning of a host event inside an event with the meaning `around`. An event with an unknown
-    name has the meaning `around`.
+    """Return the meaning of a host event. An event with an unknown name has the meaning `around` of the event
+    that contains it.
     """
     if around.sticks:
         return around

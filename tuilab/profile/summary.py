@@ -40,7 +40,7 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
 
 
 def shortened(rows: Sequence[OpTime], most: int = MOST_OPS) -> list[OpTime]:
-    """Return the first `most` rows, and the rest of the rows merged by op type and device, so that the sums
+    """Return the first `most` rows, then the remaining rows merged by op type and device, so that the totals
     stay the same.
     """
     behind: dict[tuple[str, str, Phase], list[OpTime]] = {}
@@ -66,7 +66,6 @@ def _phase(key: Key, of: Sums) -> Phase:
 
 
 def devices(of: Sums) -> tuple[DeviceTime, ...]:
-    """Return each device's busy seconds per call."""
     calls, total = max(1, len(of.windows)), sum(of.phases.values()) or 1.0
     return tuple(
         DeviceTime(device=name, seconds=spent * PICO / calls, share=spent / total)
@@ -75,7 +74,7 @@ def devices(of: Sums) -> tuple[DeviceTime, ...]:
 
 
 def rest(account: Account, step_s: float) -> str:
-    """Return a phrase for the part of a call's time outside its ops: the other phases, and the profiler's
+    """Return a phrase for the time of a call outside its ops: the other phases, and the profiler's
     overhead.
     """
     named = [part for part in account.parts if part.phase not in ("compute", *COPIES, "input_wait")]
@@ -98,8 +97,8 @@ def rest(account: Account, step_s: float) -> str:
 def timeline(
     lines: Sequence[XLine], found: Activity, of: Sums, most: int
 ) -> tuple[tuple[Lane, ...], tuple[Span, ...], int]:
-    """Return the first `most` events inside the calls as spans, in order of their start. Also return the
-    lanes of these events, and the number of the events that are left out.
+    """Return the first `most` events inside the calls as spans in order of their start, the lanes of these
+    events, and the number of omitted events.
     """
     if not of.windows:
         return (), (), 0

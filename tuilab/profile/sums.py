@@ -1,6 +1,5 @@
-"""Divides the time of a call: each moment belongs to one phase, and to the ops that run at this moment.
-
-Pure functions.
+"""Divides the time of a call: assigns each moment to one phase, and to the ops that run at that moment. Pure
+functions.
 """
 
 import re
@@ -32,11 +31,11 @@ class Sums:
     """Sums over all calls, in picoseconds.
 
     calls: for each call, its time by phase; the phases add up to the call's duration. events: number of
-    events on the calling thread within the calls. ops: each op's share of the calls' time. busy: the total
+    events on the calling threads during the calls. ops: each op's share of the calls' time. busy: the total
     duration of each op, not shared with concurrent ops. devices: for each device, the time during which it
-    ran a kernel. on_device: time by phase on devices other than the host, according to the devices' clocks.
+    ran a kernel. on_device: time by phase on devices other than the host, according to their own clocks.
     beside: the durations of the input pipeline's ops, which run concurrently with the calls. computed,
-    copies: the ops that ever computed or copied; all other ops only waited.
+    copies: the ops that computed or copied at any time; all other ops only waited.
     """
 
     windows: list[Window]
@@ -100,10 +99,8 @@ def sums(found: Activity) -> Sums:
 
 
 def _correct_segment(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
-    """Correct a segment's meaning with facts that only the whole profile shows.
-
-    An op that only launched kernels does not count as computing. Work of the input pipeline on the calling
-    thread counts as waiting.
+    """Correct a segment's meaning with facts about the whole profile: an op that only launched kernels did
+    not compute, and work of the input pipeline on the calling thread was waiting.
     """
     told = segment.meaning
     if told.phase != "compute" or told.key is None:
@@ -166,7 +163,7 @@ def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
 
 
 def _within(window: Window, others: Iterable[Window]) -> int:
-    """Return how long the given periods overlap with the window, in picoseconds."""
+    """Return how much of the window the given periods cover, in picoseconds."""
     return sum(max(0, min(end, window[1]) - max(begin, window[0])) for begin, end in others)
 
 
@@ -181,12 +178,11 @@ def _join_periods(segments: Iterable[Segment]) -> list[Window]:
 
 
 def _crosses(key: Key | None) -> bool:
-    """Return True if the op copies data over the link between host and device."""
     return key is not None and (key.device == HOST or _direction(key.op) != "copy")
 
 
 class _Running:
-    """Tracks the running ops, and adds the elapsed time to the sums."""
+    """Tracks the running ops, and adds the elapsed time to their sums."""
 
     def __init__(self, out: Sums, main: int | None, on_device: bool) -> None:
         self._out, self._main, self._on_device = out, main, on_device
@@ -239,8 +235,8 @@ class _Running:
         return phase, {key: 1} if phase == "input" and key is not None else {}
 
     def _way(self) -> str:
-        """Return the direction of the current copy, from the phase of the calling thread if that is a copy,
-        else from the names of the running copies.
+        """Return the direction of the current copy, from the calling thread's phase if it is a copy, else
+        from the names of the running copies.
         """
         if self._calling.phase in ("copy_in", "copy_out"):
             return self._calling.phase
@@ -255,10 +251,8 @@ def _direction(name: str) -> str:
 
 
 def _count(out: Sums, found: Activity) -> None:
-    """Count the ops between the start of the first call and the end of the last call.
-
-    Kernels between two calls count too, because a device continues after the call that launched its kernels
-    has returned.
+    """Count the ops from the start of the first call to the end of the last call. Kernels between two calls
+    count too, because a GPU may still work on the earlier call.
     """
     if not out.windows:
         return

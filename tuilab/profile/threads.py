@@ -15,11 +15,11 @@ _RECORD = "ThreadpoolListener::Record"
 _CAPTURED = "InstantiatedCapturedFunction::"
 _END = "end: "
 _LOOP = re.compile(r"^ReduceIterator::.*::Scan$")
-"""Matches the runtime's event for one iteration of a graph's loop over a dataset. The runtime executes
-such a loop as an iterator.
+"""Matches the event of one iteration when a graph loops over a dataset, because the runtime executes such a
+loop as an iterator.
 """
 NOWHERE = -1
-"""The lane for work on an unknown thread."""
+"""Lane for work whose thread is unknown."""
 
 
 class Segment(msgspec.Struct, frozen=True, gc=False):
@@ -59,7 +59,10 @@ class _Frame:
 
 
 class _Thread:
-    """A host thread. cursor: the time up to which its events have been added as segments."""
+    """A host thread.
+
+    cursor: the time up to which the thread's events have become segments.
+    """
 
     def __init__(self, lane: int, pipeline: bool) -> None:
         self.lane, self.pipeline = lane, pipeline
@@ -82,11 +85,11 @@ def activity(lines: Sequence[XLine]) -> Activity:
 
 
 class _Walk:
-    """One pass over all host events in time order, which follows work from thread to thread.
+    """One pass over all host events in order of time, which follows work from thread to thread.
 
-    The runtime numbers each run of a function. `Record` and `StartRegion` events with the same number link
-    the thread that submitted work to the thread that ran it. If tf.data started the run, the work belongs to
-    the pipeline.
+    The runtime numbers each run of a function: the `Record` event of the thread that submits the work and the
+    `StartRegion` event of the thread that runs it have the same number. If tf.data submitted the work, it
+    belongs to the input pipeline.
     """
 
     def __init__(self, lines: Sequence[XLine]) -> None:
@@ -148,7 +151,7 @@ class _Walk:
             self._begun[event.stats["_p"]] = Segment(NOWHERE, end, end, inner, pipeline)
 
     def _note_end(self, event: XEvent) -> None:
-        """If the event is the end mark of an XLA operation, add a segment from the end of the operation's own
+        """If the event marks the end of an XLA operation, add a segment from the end of the operation's own
         event to this mark, because the operation may continue on other threads.
         """
         begun = self._begun.pop(event.stats.get("_c", -1), None) if event.name.startswith(_END) else None
@@ -167,8 +170,8 @@ class _Walk:
 
     @staticmethod
     def _of_loop(thread: _Thread) -> bool:
-        """Return True if the thread runs the body of a graph's loop over a dataset, rather than a stage
-        of the dataset.
+        """Return True if the thread runs the body of a graph's loop over a dataset, not a stage of the
+        dataset itself.
         """
         iterators = (frame.event.name for frame in reversed(thread.stack) if "Iterator::" in frame.event.name)
         return _LOOP.match(next(iterators, "")) is not None
@@ -210,9 +213,7 @@ class _Walk:
 
 
 def _with_regions(events: Sequence[XEvent]) -> Iterator[XEvent]:
-    """Yield the events. Merges each pair of start and stop marks into one event that lasts from the first
-    mark to the second.
-    """
+    """Yield the events, with each pair of start and stop marks replaced by one event that spans both."""
     opened: XEvent | None = None
     for event in events:
         if event.name == _STOP and opened is not None:

@@ -1,4 +1,6 @@
-"""The profiler's file as plain data. Times are integers, in picoseconds since the start of the profile."""
+"""Reads the profiler's file into plain data. Times are integers, in picoseconds since the start of the
+profile.
+"""
 
 import importlib.util
 import re
@@ -61,10 +63,8 @@ def read(data: bytes) -> Recording:
 
 @cache
 def _messages() -> ModuleType:
-    """Return the protocol buffer classes for the profiler's file, without importing TensorFlow.
-
-    If TensorFlow is imported too, it uses the same classes. Raises ImportError if TensorFlow is not
-    installed.
+    """Return the protocol buffer classes of the profiler's file without importing TensorFlow, which can share
+    them if it is imported too. Raises ImportError if TensorFlow is not installed.
     """
     found = importlib.util.find_spec("tensorflow")
     places = [
@@ -106,7 +106,7 @@ def _lines(plane: Any) -> list[XLine]:
 
 
 def _kind(metadata: Any, names: Mapping[int, str], wanted: set[int]) -> tuple[str, str, dict[str, Stat]]:
-    """Return the properties that all events of a kind share: name, op type, statistics."""
+    """Return the name, the op type and the wanted statistics that all events with this metadata share."""
     shown = metadata.display_name
     is_node = bool(shown) and metadata.name.endswith(":" + shown)
     stats = {names[s.metadata_id]: _value(s, names) for s in metadata.stats if s.metadata_id in wanted}
