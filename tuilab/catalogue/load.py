@@ -88,7 +88,6 @@ def _order(preset: Preset) -> tuple[str, int, str]:
 
 
 def read_file(file: Path) -> Preset | Problem:
-    """Return the preset in a file, or the problem with the file."""
     shown = sanitize_line(str(file), 300)
     if not _NAME.fullmatch(file.stem):
         return Problem(shown, "", "expected a file name of lower-case letters, digits, - and _")
@@ -100,7 +99,6 @@ def read_file(file: Path) -> Preset | Problem:
 
 
 def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
-    """Parse a preset from TOML; return the preset or its problem."""
     try:
         preset = msgspec.toml.decode(toml_text(data, ""), type=Preset)
         preset = msgspec.structs.replace(preset, name=name)

@@ -48,16 +48,16 @@ def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
 
 
 def near(parameter: Integer | LogInteger) -> tuple[int, ...]:
-    """Return five sizes between a sixteenth of the default and 16 times the default. They serve parameters
-    whose useful range is unknown.
+    """Return five sizes from a sixteenth of the default to 16 times the default, for a parameter whose useful
+    range is unknown.
     """
     sizes = (parameter.default * 4.0**power for power in range(-2, 3))
     return tuple(sorted({nearest(parameter, size) for size in sizes}))
 
 
 def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
-    """Return at most `most` allowed values, including the lowest and the highest, with roughly constant
-    ratios.
+    """Return at most `most` allowed values with roughly constant ratios, from the lowest value to the
+    highest.
     """
     start = max(parameter.low, parameter.step if isinstance(parameter, Integer) else 1)
     ratio = (parameter.high / start) ** (1 / (most - 1))

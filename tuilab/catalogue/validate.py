@@ -47,7 +47,6 @@ def keyed(key: str) -> Iterator[None]:
 
 
 def numeric(declaration: Declaration, name: str, where: str) -> Integer | LogInteger:
-    """Return the numeric parameter with that name. Raises InputError if there is none."""
     parameter = declaration.parameter(name)
     if not isinstance(parameter, Integer | LogInteger):
         names = ", ".join(p.name for p in declaration.parameters if is_numeric(p))
