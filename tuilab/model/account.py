@@ -10,9 +10,9 @@ import msgspec
 from tuilab.model.quantity import half_of
 
 Source = Literal["profiled", "timed apart", "empty call", "drained input", "remainder"]
-"""How a part's time was obtained: from the TensorFlow profiler, from a separate timing, from an otherwise
-equal call that does no work, from a profile that starts with empty input buffers, or as the remainder after
-the other parts.
+"""How a part's time was obtained: `profiled`, by the TensorFlow profiler; `timed apart`, by a separate
+timing; `empty call`, from an otherwise equal call that does no work; `drained input`, from a profile that
+starts with empty input buffers; `remainder`, what the other parts leave of the call.
 """
 
 Part_s = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
@@ -89,8 +89,8 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return self.seconds(*phases) / self.total_s if self.total_s > 0 else 0.0
 
     def least_share(self, *phases: str) -> float:
-        """Return the lower limit of the share that these phases take together, from their 95% intervals if
-        known.
+        """Return the lower limit of the share of a call that these phases take together, from the phases' 95%
+        intervals. A phase without an interval counts in full.
         """
         spent = [part for part in self.parts if part.phase in phases]
         below = [part.seconds - part.ci95_s[0] for part in spent if part.ci95_s is not None]

@@ -6,12 +6,11 @@ import msgspec
 class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A run's fastest arm and its lead over the fastest arm on the other kind of device.
 
-    rounds: number of rounds when this summary was made; the summary is outdated once the run has more.
-    fastest, next: labels of the two arms, "" if not measured. median_s: seconds per call of `fastest`.
-    ratio, low, high: time of `next` divided by that of `fastest`, paired by round, with its 95% interval;
-    below 1 if the rounds contradict the medians. swept: names of the swept parameters, such as "samples,
-    frame length", or "". sizes: the measured range of the swept parameters, such as "256 to 1M samples", or
-    "".
+    rounds: number of rounds that the summary covers. fastest, next: labels of the two arms, "" if not
+    measured. median_s: seconds per call of `fastest`. ratio: time of `next` divided by the time of `fastest`,
+    paired by round; low, high: the ratio's 95% interval. The ratio can be below 1, although `fastest` has the
+    smaller median. swept: names of the swept parameters, such as "samples, frame length"; "" without a sweep.
+    sizes: measured range of the swept parameters, such as "256 to 1M samples".
     """
 
     rounds: int

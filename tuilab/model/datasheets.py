@@ -18,7 +18,7 @@ from tuilab.model.errors import InputError
 class Rating(msgspec.Struct, frozen=True, array_like=True):
     value: float
     cited: str
-    """The source, or its key in the table of sources."""
+    """The source of the figure, or that source's key in the table of sources."""
 
     @property
     def source(self) -> str:
@@ -85,8 +85,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     kernels: tuple[float, float]
-    """Smallest and largest time of the kernels, as a multiple of their minimum time in sequence. From
-    published timings of whole workloads.
+    """Smallest and largest time of the kernels, as a multiple of their minimum time if they run one after
+    another. From published timings of whole workloads.
     """
     start: tuple[float, float]
     """Time to start a call, as a multiple of the dispatch time of an empty call, which is measured on the

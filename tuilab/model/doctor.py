@@ -1,4 +1,4 @@
-"""The doctor's findings, and the messages from the child process in which it runs TensorFlow."""
+"""The doctor's findings, and the messages from its child process, which runs TensorFlow."""
 
 from typing import Literal
 
@@ -65,7 +65,7 @@ class Imported(_Stage, frozen=True, kw_only=True, tag="imported"):
     version: str = ""
     seconds: float = 0.0
     error: str = ""
-    """Why the import failed; empty on success."""
+    """Why importing TensorFlow failed; empty on success."""
 
 
 class Built(_Stage, frozen=True, kw_only=True, tag="built"):

@@ -188,7 +188,7 @@ class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
     """The current stage of the run, and how much of it is done."""
 
     stage: str
-    """The stage, in words."""
+    """What the run is doing, in words."""
     done: Seconds = 0.0
     """The completed amount, in `unit`."""
     total: Seconds = 0.0
@@ -491,7 +491,7 @@ class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
     arm: str
     """Id of the arm that was fastest in all these runs."""
     runs: Count
-    """Number of runs, including this one."""
+    """Number of compared runs, including this one."""
     low_s: Seconds
     """The smallest median of the `runs`, in seconds per call."""
     high_s: Seconds

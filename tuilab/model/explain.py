@@ -32,7 +32,7 @@ class OpExplanation(msgspec.Struct, frozen=True, kw_only=True):
     dtype: str | None
     """The requested dtype; None if the request named none."""
     gpu: bool
-    """True if a GPU would run the op in this build, provided that the op's data are on the GPU."""
+    """True if a GPU would run the op in this TensorFlow build, provided that the op's data are on the GPU."""
     reason: str
     evidence: str
     kernels: tuple[KernelLine, ...]
@@ -94,6 +94,6 @@ class ScenarioExplanation(msgspec.Struct, frozen=True, kw_only=True):
     count in any arm.
     """
     sentence: str
-    """The answer in words."""
+    """The observed placement on a GPU, in a sentence; without an arm on a GPU, the forecast."""
     forced: str = ""
     """TensorFlow's error message when the first op without GPU support is forced onto the GPU."""

@@ -76,7 +76,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     variant: str
     batch: int
     ended_by: Literal["memory", "maximum"]
-    """What ended the search: `memory` (the device's) or `maximum` (the slider's)."""
+    """What ended the search for the largest batch: the device's `memory`, or the `maximum` of the slider."""
     memory: int
     """Bytes of the device's memory that were free."""
     source: Source

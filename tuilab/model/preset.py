@@ -31,7 +31,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     name: str = ""
     """The name used on the command line: the file name without its suffix."""
     summary: str = ""
-    """A summary in one or two sentences."""
+    """What the preset measures, in one or two sentences."""
     parameters: dict[str, Value] = {}
     """Parameter values that differ from the workload's defaults."""
     marks: dict[str, tuple[int, ...]] = {}

@@ -112,7 +112,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     spans_left: int = 0
     """Number of timeline events that were left out."""
     diagnosis: tuple[str, ...] = ()
-    """The diagnosis, in sentences."""
+    """What takes the time of a call, in sentences, the most informative one first."""
     account: Account | None = None
     """The time of a call split into phases; None if the profile comes from version 0.1 or older."""
     notes: tuple[str, ...] = ()

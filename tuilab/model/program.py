@@ -155,7 +155,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     function: str = ""
     ops: tuple[str, ...] = ()
     size: int | None = None
-    """Batch size."""
+    """Batch size of a stage that forms batches; None for any other stage."""
 
 
 class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
@@ -209,7 +209,7 @@ class Fault(_Told, frozen=True, kw_only=True, tag="fault"):
 
 
 class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
-    """The program itself is using the profiler, so the observer cannot."""
+    """The program itself is using the profiler, so the observer cannot use it."""
 
 
 class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
@@ -350,11 +350,11 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     file: str = ""
     line: int = 0
     share: float | None = None
-    """Share of the step time."""
+    """Share of the step time that the bottleneck takes."""
     gain_at_most: float | None = None
     gain_ci95: tuple[float, float] | None = None
     program_share: float | None = None
-    """Share of the program's wall time."""
+    """Share of the program's wall time that the bottleneck takes."""
     saves_s: float | None = None
     """Estimated seconds that the change saves; an upper bound if `if_input_keeps_up`."""
     if_input_keeps_up: bool = False

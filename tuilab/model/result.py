@@ -84,7 +84,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """A stable id for scripts: `cpu0.graph.resident.float32`."""
     label: str
-    """The display label."""
+    """The arm's label for display, such as `CPU graph`."""
     requested_device: str
     """The requested device: `GPU:0`."""
     device: str | None
@@ -309,7 +309,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     claims: tuple[Verdict, ...]
     placement: tuple[PlacementRow, ...]
     answer: str
-    """The answer, in sentences."""
+    """The main results of the run, in sentences."""
     budget: str
     """Name of the budget: `quick`, `standard` or `publish`."""
     status: str
@@ -331,9 +331,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     axis: tuple[str, ...] = ()
     """The swept parameters."""
     points: tuple[PointResult, ...] = ()
-    """The points of a sweep."""
+    """The results at each point of a sweep."""
     crossover: Crossover | None = None
-    """The main crossover."""
+    """The first entry of `crossovers`; None if that list is empty."""
     crossovers: tuple[Crossover, ...] = ()
     machines: dict[str, MachineLine] = {}
     """The machine of each host, by the host's name in the arms ("" for this host)."""

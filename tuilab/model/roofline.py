@@ -172,7 +172,7 @@ class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     at: str
     """Time of the last measurement: UTC, ISO 8601."""
     seconds: float
-    """Seconds of the measurement."""
+    """Duration of the measurement, in seconds."""
     sync_s: float
     """Seconds of one synchronization with no work pending."""
     others: float = 0.0

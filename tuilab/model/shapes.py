@@ -54,7 +54,7 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor
     name: str
     """Name of the function's parameter, with `.0` or `.key` appended for a part of a nested value."""
     dtype: str
-    """TensorFlow's name of the dtype."""
+    """The dtype, as TensorFlow names it: `float32`."""
     shape: tuple[Size, ...] = ()
     """The tensor's dimensions; empty for a scalar."""
     low: float | None = None
@@ -69,7 +69,7 @@ class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="con
     """A Python value as an argument. An integer becomes a slider."""
 
     name: str
-    """Name of the parameter."""
+    """Name of the function's parameter."""
     value: bool | int | float | str | None
     """The value to pass."""
 

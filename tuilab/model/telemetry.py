@@ -121,13 +121,13 @@ class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
 class ProcessSample(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     use: float | None = None
-    """Average number of busy CPUs: 2.0 means two busy cores."""
+    """Average number of CPUs that the process kept busy: 2.0 means two busy cores."""
     involuntary: float | None = None
     """Context switches per second in which another process took the CPU, over all threads."""
     voluntary: float | None = None
     """Context switches per second in which a thread gave up the CPU, over all threads."""
     memory: int = 0
-    """Resident bytes."""
+    """Bytes of resident memory."""
     threads: int = 0
 
 
