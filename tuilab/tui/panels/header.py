@@ -41,7 +41,7 @@ BAR = 10
 
 
 class Header(LineWidget):
-    """The first line. If space is short, the machine is omitted first."""
+    """The first line of the screen. If space is short, the machine is omitted first."""
 
     DEFAULT_CSS = "Header { height: 1; dock: top; }"
 
