@@ -32,6 +32,8 @@ SHAPES = names("Shape ShapeN Size Rank")
 """Ops whose results the optimizer computes from shapes alone."""
 BY_SHAPE = SHAPES | names("VariableShape ZerosLike OnesLike NoOp")
 """Ops that read only the shape of their inputs."""
+FILLS = names("Fill ZerosLike OnesLike Range LinSpace")
+"""Ops that make a tensor from a shape and a few numbers. If these are constants, so is the tensor."""
 ROW_GATHERS = names("Gather GatherV2 ResourceGather")
 ELEMENT_GATHERS = names("GatherNd ResourceGatherNd")
 GATHERS = ROW_GATHERS | ELEMENT_GATHERS

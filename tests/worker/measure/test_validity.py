@@ -150,6 +150,10 @@ def recurrent(n: int = 16):
     layer(x)
     return (lambda given: layer(given)), x
 
+def histogram(n: int = 20_000):
+    classes = tf.random.uniform((n,), maxval=256, dtype=tf.int32)
+    return (lambda c: tf.math.unsorted_segment_sum(tf.ones_like(c), c, 256)), classes
+
 def sorting(n: int = 4096):
     return (lambda x: tf.cumsum(tf.sort(tf.reverse(x, [0])))), tf.range(n, dtype=tf.float32)
 """
@@ -171,7 +175,7 @@ GUILTY = {
 }
 HONEST = (
     "product", "spectrum", "dense", "random_numbers", "gradient", "update", "loop", "masked", "decorated",
-    "sorting", "recurrent",
+    "sorting", "recurrent", "histogram",
 )  # fmt: skip
 ACCUSATIONS = {
     GONE, "retraced", "built-late", "builds-anew", "numpy-inside", "python-result", "grows", "prints", "prints-once",

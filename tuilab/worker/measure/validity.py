@@ -23,7 +23,7 @@ from tuilab.analysis.words import listed, percent
 from tuilab.model.arithmetic import Unknown, arithmetic
 from tuilab.model.events import Node
 from tuilab.model.found import Found
-from tuilab.model.ops import BRANCHES, CALLS, LOOPS, NO_WORK
+from tuilab.model.ops import BRANCHES, CALLS, FILLS, LOOPS, NO_WORK
 from tuilab.model.quantity import plural
 from tuilab.worker.measure.counting import Counted, Recorder, counting
 from tuilab.worker.measure.optimised import Optimised, ops_needed, shaped
@@ -138,9 +138,10 @@ class Asked:
                         within.passed(inner.outputs, op.outputs, optimised)
                 if calls or inner is not None:
                     continue
-            work = _work(op)
             self.made[op.type] += 1
             folded, first = optimised.folds(op), optimised.first(op)
+            # A tensor of ones is an input of the requested work, not a part of it.
+            work = 0.0 if folded and op.type in FILLS else _work(op)
             if first is not op and work and wanted:
                 self.merged[op.type] += 1
                 self.merged_work[op.type] += work

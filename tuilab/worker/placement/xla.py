@@ -65,8 +65,8 @@ def arithmetic(hlo: str) -> float | None:
     call hides some.
 
     Counts two operations per output element and contracted position of a matrix product or convolution, fifty
-    per element of a Fourier transform, and one per element of any other op. Ops that only move or rename
-    values do not count.
+    per element of a Fourier transform, one per input element of a reduction or scatter, and one per output
+    element of any other op. Ops that only move or rename values do not count.
     """
     shapes: dict[str, list[int]] = {}
     total = 0.0
@@ -89,8 +89,8 @@ def arithmetic(hlo: str) -> float | None:
             size *= 2 * prod(given[1]) / max(1, given[1][kernel.index("o")])
         elif op == "fft":
             size *= 50
-        elif op.startswith("reduce") and given:
-            size = float(max(size, prod(given[0])))
+        elif op.startswith(("reduce", "scatter", "select-and-scatter")):
+            size = float(max(size, *map(prod, given)))
         total += size
     return total
 
