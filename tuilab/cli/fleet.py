@@ -50,8 +50,8 @@ def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
 
 
 class FleetNarrator:
-    """Prints the activity of each node to standard error: on a terminal as one line that is overwritten,
-    elsewhere as one line per step of a node.
+    """Prints the activities of the nodes to standard error: on a terminal in one line that is overwritten,
+    elsewhere in one line per activity.
     """
 
     def __init__(self) -> None:

@@ -45,7 +45,7 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     evidence: str
     interval: str = ""
-    """The variation that the 95% intervals in the evidence cover."""
+    """The kind of variation that the 95% intervals in the evidence cover, in words."""
 
 
 @click.command()

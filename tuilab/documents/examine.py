@@ -119,7 +119,9 @@ def _direct_calls(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trace, list[Plain], list[Parsed]]:
-    """Return the trace of the document's code; for each block, its plain Python code and its syntax tree."""
+    """Return the trace of the document's code, the plain Python code of each block, and the syntax tree of
+    each block.
+    """
     plains = [plain(block.code) for block in document.blocks]
     parsed = [parse(p.lines, b.line) for p, b in zip(plains, document.blocks, strict=True)]
     code = [

@@ -160,8 +160,8 @@ class Facts:
 
     @cached_property
     def _ends(self) -> tuple[list[int], list[int]]:
-        """The start events of all regions, ascending, and for each of them the earliest end of any region
-        that does not start before it.
+        """The start events of all regions, ascending; and for each start event, the earliest end of any
+        region that starts there or later.
         """
         regions = sorted(self._trace.regions, key=lambda r: r.first)
         ends = [r.last for r in regions]

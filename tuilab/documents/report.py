@@ -85,7 +85,6 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     version: str = ""
     """The TensorFlow version whose names were used for the check; "" if none."""
     notes: tuple[Unresolved, ...] = ()
-    """Notes about the whole document."""
 
     broken: tuple[Unresolved, ...] = ()
     """Code that this version of Python cannot parse."""

@@ -21,8 +21,8 @@ _DISPATCH = ("TFE_", "Eager", "ValidateInputTypeAndPlacement", "convert_to_tenso
 _RUNTIME = ("ExecutorState::", "FunctionRun", "ExecutorDoneCallback", "CpuExecutable::", "GpuExecutable::")
 _PROGRAM = "BlockUntilReady"
 PROGRAM = "program"
-"""The phase in which a thread waits for an XLA program, whose threads then compute on the CPU, even if the
-profiler records no events for them.
+"""The phase in which a thread waits for an XLA program. On a CPU, the program computes during this phase,
+even if the profiler records no events for its threads.
 """
 _PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
 NEXT = "IteratorGetNextOp::"

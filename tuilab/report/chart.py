@@ -21,7 +21,7 @@ one.
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
 ROUND, BLOCK = "round: arms in random order", "block: a few calls timed together"
-"""The labels of the x axis. Each explains the unit after its name."""
+"""The labels of the x axis. Each names the unit and, after the colon, explains it."""
 PLAIN = PlotAxis()
 
 

@@ -75,10 +75,11 @@ class FactCheck(msgspec.Struct, kw_only=True):
 
 
 def with_doubts(verdict: Verdict, result: RunResult, claims: Iterable[Claim]) -> str:
-    """Return the verdict's evidence, and the run's doubts such as a busy host. A shared page must show both.
+    """Return the verdict's evidence, followed by the run's doubts, such as a busy host. A shared page must
+    show both.
 
-    No measured time decides a claim that is untestable or about a kernel, so its text has no doubts. claims:
-    the preset's claims.
+    For a claim that is untestable or about a kernel, return only the evidence, because no measured time
+    decides it. claims: the preset's claims.
     """
     timed = any(claim.about_times for claim in claims if claim.text == verdict.text)
     doubts = doubtful_line(result) if timed and verdict.verdict != "untestable" else ""

@@ -198,8 +198,8 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 
 CLEARLY = 1.05
-"""A sentence names the maximum speedup besides the expected one only if it is more than this factor
-larger.
+"""A sentence names both the expected and the maximum speedup if the maximum is larger by more than this
+factor.
 """
 
 

@@ -56,7 +56,6 @@ def _path(state: RunState, arm: ArmState) -> Series | None:
 
 
 def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
-    """Return the roofs of the devices that computed the arms."""
     point, roofs = summary_point(state), dict[str, tuple[Raised, set[str]]]()
     for path in drawn:
         arm = state.arms[path.arm]

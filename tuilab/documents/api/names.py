@@ -127,7 +127,7 @@ _MOSTLY = 0.3
 
 def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
     """Return the first use of a TensorFlow 1 name, the number of uses of missing names, and the number of
-    different missing names; None if too few such uses show that the code was written for version 1.
+    different missing names. Returns None unless these uses show that the code was written for version 1.
     """
     gone = [(use, part) for use in uses if not use.guarded and (part := missing_part(api, use))]
     old = [

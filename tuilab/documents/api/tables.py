@@ -53,7 +53,6 @@ def unpack(data: bytes) -> ApiTable | None:
 
 
 def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
-    """Decode stored data as the given type; return None if it is invalid."""
     try:
         decompressor = lzma.LZMADecompressor(memlimit=_LARGEST * 2)
         text = decompressor.decompress(data, max_length=_LARGEST)

@@ -190,7 +190,6 @@ def read_one(source: Path | bytes, path: str, job: CheckJob) -> DocumentReport:
 
 
 def result_of(report: DocumentReport, path: str, job: CheckJob) -> FileResult:
-    """Return the file's result, with the findings that the job's settings select."""
     every = (finding for example in report.examples for finding in example.findings)
     found = tuple(f for f in every if job.settings.selects(f.code))
     texts = tuple(report.lines[f.line - 1].strip() if f.line <= len(report.lines) else "" for f in found)

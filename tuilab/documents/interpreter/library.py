@@ -97,7 +97,6 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
 
 @calls_of(Api)
 def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywords, line: int) -> Value:
-    """Evaluate the call of a library's function or class."""
     name = api.name
     interpreter.dates(*args, *keywords.values())
     bound = bind(interpreter, name, args, keywords, line)

@@ -55,7 +55,6 @@ class Journal:
         self._open: list[list[Entry]] = []
 
     def write(self, store: Store, name: str, value: Value) -> None:
-        """Bind a name, and record its previous value."""
         if self._open:
             self._open[-1].append((store, name, store.get(name)))
         store[name] = value

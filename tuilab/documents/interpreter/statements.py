@@ -209,7 +209,9 @@ def _asks_for_name(interpreter: Interpreter, test: ast.expr) -> bool:
 
 
 def _looks_up(test: ast.expr) -> tuple[bool, frozenset[str]]:
-    """Return whether the expression checks a version or the existence of a name; and all names in it."""
+    """Return whether the expression checks a version or the existence of a name, and the set of all names in
+    the expression.
+    """
     asks, names = False, set[str]()
     for part in ast.walk(test):
         if isinstance(part, ast.Name):

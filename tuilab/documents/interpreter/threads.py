@@ -17,7 +17,6 @@ from tuilab.documents.interpreter.values import NONE, Listing, Many, Mapping, Op
     "multiprocessing.dummy.Pool",
 )
 def pool(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a pool of threads in this process."""
     return OpaqueObject("pool", name)
 
 

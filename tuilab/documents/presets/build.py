@@ -133,7 +133,9 @@ def _with_compared(selection: ArmSelection, stated: Sequence[Claim]) -> ArmSelec
 
 
 def _name(document: Document, example: int, workload: str) -> str:
-    """Return a name such as `000-1-stft`; without a number, it starts with the document's id."""
+    """Return a name such as `000-1-stft`, from the document's number or else its id, the example, and the
+    workload.
+    """
     slug = _OTHER.sub("-", (document.number or document.id or "document").lower()).strip("-")
     tail = f"-{example}-{workload}"
     return (slug[: _LONGEST_NAME - len(tail) - 3].strip("-") or "document") + tail

@@ -128,8 +128,8 @@ def claims(sentences: Sequence[str], workload: str = "") -> tuple[Claim, ...]:
 
 
 def _near(example: Example) -> Iterator[tuple[str, int]]:
-    """Yield the sentences near an example, each with 1 if it may belong to the next example instead (because
-    it follows the code), or with -1 for the previous example.
+    """Yield the sentences near an example. A sentence after the code comes with 1, because it may belong to
+    the next example; a sentence before the code comes with -1, because it may belong to the previous example.
     """
     after = [p for p in example.block.after if p.text.strip()][:AFTER]
     before = [p for p in example.block.before if p.text.strip()][-BEFORE:]

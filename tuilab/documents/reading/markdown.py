@@ -76,7 +76,7 @@ def _code(piece: CodePiece) -> str:
 
 
 def _dedent(lines: Sequence[str]) -> str:
-    """Remove the common indentation. If the first line is still indented, remove as much indentation from all
+    """Remove the common indentation. If the first line is still indented, remove its indentation from all
     lines.
     """
     text = "\n".join(line.expandtabs(4) if "\t" in line[:40] else line for line in lines)

@@ -289,8 +289,8 @@ def _stops_otherwise(example: Example) -> Iterator[Hit]:
 
 
 def _only_ops(body: list[TraceEvent]) -> bool:
-    """Return True if the body of a `try` contains only ops. Tapes, variables and settings may raise Python's
-    own errors.
+    """Return True if the body of a `try` contains only ops, and no tapes, variables or settings, which may
+    raise Python's own errors.
     """
     works = any(event.kind in ("create", "op", "graph") for event in body)
     plain = not any(part in event.name for event in body for part in _PYTHON_RAISES)

@@ -144,8 +144,8 @@ _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*",
 
 
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    """Return True if there is code between the two clock readings. If there is only a comment, the region is
-    a template.
+    """Return True if there is code between the two clock readings. If there is only a comment, the document
+    is a template for the reader's code.
     """
     if events or (region.last_line == region.line + 1 and region.told):
         return True
@@ -783,7 +783,6 @@ _FEW_NUMBERS = 1_000
 
 
 def makes_data(event: TraceEvent) -> bool:
-    """Return True if an event generates a large amount of data."""
     if event.kind == "node":
         return event.name.startswith(("tf.random.", "tf.random_"))
     made = event.kind in ("create", "host-create") and event.place.traced is None
@@ -934,13 +933,11 @@ def _model_input(event: TraceEvent) -> Value | None:
 
 
 def batch_of(event: TraceEvent) -> int | None:
-    """Return the batch size in a call of a Keras method; None if unknown."""
     given = event.arguments.get("batch_size")
     return BATCH if given is None or given == NONE else integer(given)
 
 
 def rows_of(event: TraceEvent) -> int | None:
-    """Return the number of rows that a Keras method receives; None if unknown."""
     given = _model_input(event)
     return given.shape[0] if isinstance(given, Tensor) and given.shape else None
 
