@@ -43,7 +43,7 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
     try:
         with_lab(measure)
     except KeyboardInterrupt:
-        pass  # Print and write the results that are complete.
+        pass  # the results that are complete are still printed and written
     click.echo(f"{check.summary()}. {stamp(check)}")
     if target is not None and write is not None:
         write_text(target, [write(check)])

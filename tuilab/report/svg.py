@@ -98,7 +98,7 @@ class _Picture:
                 parts.append(f'<path d="M{self.x(x):.1f} {self.y(low):.1f}V{self.y(high):.1f}"/>')
         key = round(TOP + 14 + self.step * number, 1)
         parts += [_marker(marker, a, b) for i, (a, b) in enumerate(places) if i not in one.hollow]
-        if one.hollow:  # only curves have such points, and curves are too short to be thinned
+        if one.hollow:  # only curves have hollow points, and they are too short to be thinned
             open_ones = "".join(_marker(marker, *places[i]) for i in sorted(one.hollow) if i < len(places))
             parts.append(f'<g fill="none">{open_ones}</g>')
         parts.append(_marker(marker, WIDTH - self.right + 16, key - 4))

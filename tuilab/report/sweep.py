@@ -70,13 +70,13 @@ def at_best(result: RunResult) -> list[Series]:
     path = [(x, y) for x, y in path if x > 0 and y > 0]
     if len(path) < 2:
         return []
-    import numpy as np  # a run with such a bound has already loaded NumPy
+    import numpy as np  # a run with a best case has already loaded NumPy
 
     xs, ys = np.log(np.array(path)).T
     dashes = np.linspace(xs[0], xs[-1], 2 * DASHES)[::2]
     ends = np.exp(dashes).tolist(), np.exp(np.interp(dashes, xs, ys)).tolist()
     least = min((arm.median_s for p in result.points for arm in p.arms if arm.median_s), default=0.0)
-    # The bound never changes the axes. If it is below them, a note replaces the line.
+    # The bound never changes the axes. If it is below the time axis, a note in the legend replaces the line.
     note = "from its data sheet" if max(ends[1]) > least * BELOW else "below the plot"
     return [Series("at best", f"{bound.name} at best", *ends, "dashes", note=note, ghost=True)]
 

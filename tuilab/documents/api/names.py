@@ -80,7 +80,7 @@ def nearest(api: ApiTable, name: str) -> str:
     close = same or difflib.get_close_matches(word, below, n=1, cutoff=0.85)
     if close and len(word) > 3:
         return f"{parent}.{close[0]}"
-    # Names in standalone Keras that tf.keras lacks.
+    # Standalone Keras has names that tf.keras lacks.
     return name.removeprefix("tf.") if name.removeprefix("tf.") in index.known else ""
 
 

@@ -142,7 +142,7 @@ def _inside(folder: Path, exclude: Sequence[str], entered: set[Path]) -> Iterato
             text = path.as_posix()
             if not name.endswith(SUFFIXES) or any(fnmatch(text, p) or fnmatch(name, p) for p in exclude):
                 continue
-            if not kind_of(path):  # a pipe or device is not a document unless it is named
+            if not kind_of(path):  # skip a pipe or a device, unless the user named it
                 yield path
 
 

@@ -248,8 +248,7 @@ def method(
     line: int,
 ) -> Value:
     assumed = isinstance(model, Model) and model.assumed
-    # An object with the name of a model may be something else, so its arguments are not checked against
-    # Keras.
+    # An object that only has the name of a model may be something else, so its arguments are not checked.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
     if isinstance(model, Model) and not assumed:
         interpreter.use(Api(f"tf.keras.Sequential.{name}", f"Model.{name}"), line)

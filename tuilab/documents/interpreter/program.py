@@ -140,7 +140,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
     """
     index, named, waiting = 0, _mentioned_names(interpreter.functions), list[Function]()
     for function in interpreter.functions:
-        # An import in one of these functions counts for the whole module.
+        # An import inside a function counts for the whole module.
         interpreter.imported |= _imports(function.node)
     while index < len(interpreter.functions) or waiting:
         last = index >= len(interpreter.functions)

@@ -49,7 +49,7 @@ def allocations(example: Example) -> Iterator[Result]:
             if repeats is None:
                 yield Gap(event.line, f"the number of allocations by {event.name} is unknown")
                 continue
-            # Set only the total; the workload's own default for the step applies.
+            # Set only the total size; the size of each step keeps the workload's default.
             parameters: dict[str, Setting] = {"bytes": size * repeats}
             yield placed(Found("memory", parameters, event.line), event)
 

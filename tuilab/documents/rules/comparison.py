@@ -355,10 +355,10 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
         a.numpy()
         two = time.perf_counter() - t
     """
-    # Lines that also time larger work, as in a sweep over sizes.
+    # Lines that time large work, perhaps besides tiny work, as in a sweep over sizes.
     swept = {timing.region.line for timing in example.timings if not _is_tiny(timing.events)}
     for first, second in pairwise(example.timings):
-        # The work is tiny in both lines only if every timing on them is tiny.
+        # Both lines count as tiny only if every timing on them does tiny work.
         tiny = not {first.region.line, second.region.line} & swept
         if tiny and {first.device, second.device} == {"CPU", "GPU"}:
             names = " and ".join(dict.fromkeys(e.name for e in second.events if e.kind in _COMPARED))

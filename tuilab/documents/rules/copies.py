@@ -56,7 +56,7 @@ def copied_input(example: Example) -> Iterator[Hit]:
         ):
             continue
         computes = [e for e in events if e.kind in ("op", "graph") and e.place.traced is None]
-        # Keras' own copy of a model's input is part of the call, so the message for it is short.
+        # Keras itself copies a model's input in each call, so a hit for such a copy is only a note.
         by_keras = bool(computes) and all(isinstance(e.arguments.get("self"), Model) for e in computes)
         if not computes:
             continue
