@@ -1,5 +1,5 @@
-"""A time account: the time of a call, split into phases. All screens, sentences and JSON fields take their
-phase times from it.
+"""A time account: the time of a call, split into phases. Screens, reports and JSON take all phase times from
+an account.
 """
 
 import math

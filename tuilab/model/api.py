@@ -1,6 +1,4 @@
-"""The public names of one TensorFlow version.
-
-A worker collects them for code that must not import TensorFlow.
+"""The public names of one TensorFlow version, collected by a worker for code that must not import TensorFlow.
 """
 
 import msgspec

@@ -14,7 +14,7 @@ from typing import Any, Optional
 from tuilab.model.ops import MATRIX, NO_ARITHMETIC, names
 
 Shape = Optional[tuple[int, ...]]
-"""Sizes of a tensor's dimensions; None if they depend on the data."""
+"""Sizes of a tensor's dimensions; None if the sizes depend on the data."""
 
 
 @dataclass(frozen=True)
@@ -192,10 +192,10 @@ def _count_pooling(index: int | None) -> Callable[[Shaped], float]:
 
 
 def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
-    """Return a function that counts the operations of one time step of a recurrent cell.
+    """Return a function that counts the operations of one time step of a recurrent cell: the matrix products
+    of the gates, and a few operations for each unit.
 
-    These are the matrix products of the gates and a few operations for each unit. The weight matrix has a
-    row per input and unit, and a column per gate and unit.
+    The weight matrix has a row per input and unit, and a column per gate and unit.
     """
 
     def count(op: Shaped) -> float:

@@ -100,12 +100,12 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     iteration_s: tuple[float, float]
     """Seconds that a loop iteration waits for the host."""
     link: tuple[float, float]
-    """Time of copies over the link, as a multiple of the time at the link's rate."""
+    """Time of copies over the link, as a multiple of the time at the link's specified rate."""
     pageable: float
     """Bytes/s of the slowest copies, to or from pageable host memory."""
     copy_s: tuple[float, float]
     measured: str
-    """The source of the unpublished figures, or its key in the table of sources."""
+    """The source of the unpublished figures, or that source's key in the table of sources."""
 
 
 class _Table(msgspec.Struct, frozen=True):

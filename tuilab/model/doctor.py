@@ -45,7 +45,7 @@ class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
     mend: str
     probes: tuple[Probe, ...]
     further: tuple[Cause, ...] = ()
-    """Further obstacles to using the GPU after `cause` is fixed."""
+    """Obstacles to using the GPU that remain after `cause` is fixed."""
     devices: tuple[GpuDevice, ...] = ()
     elapsed_s: float = 0.0
     """Seconds that the doctor took for all checks."""

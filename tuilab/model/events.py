@@ -139,12 +139,12 @@ class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
-    """A run starts. A sweep may add further points later (`point-added`)."""
+    """A run starts. If it sweeps a parameter, points may be added later (`point-added`)."""
 
     scenario: Scenario
     arms: tuple[Arm, ...]
     points: tuple[Point, ...]
-    """Points known at the start; a sweep adds others with `PointAdded`."""
+    """Points known at the start of the run."""
     budget: Budget
     machine: Machine
     at: str
@@ -179,7 +179,7 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
 
 
 class PointAdded(_RunEvent, frozen=True, kw_only=True, tag="point-added"):
-    """The sweep has a further point, which `run-started` did not list."""
+    """A sweep goes on to a point that `run-started` did not list."""
 
     point: Point
 
@@ -229,7 +229,7 @@ class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
 
 
 class WarmUp(_RunEvent, frozen=True, kw_only=True, tag="warm-up"):
-    """Warm-up blocks of an arm at one point. They are shown, but no figure includes them."""
+    """Warm-up blocks of an arm at one point: shown, but not included in any figure."""
 
     arm: str
     point: Count
@@ -426,7 +426,7 @@ class WorkKnown(_RunEvent, frozen=True, kw_only=True, tag="work"):
 
 
 class LayersKnown(_RunEvent, frozen=True, kw_only=True, tag="layers"):
-    """The work of each layer in a call, and its share of the computing time."""
+    """The work of each layer in a call, and the layer's share of the computing time."""
 
     arm: str
     point: Count
@@ -450,7 +450,7 @@ class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
     """An observation other than time, such as the number of traces of a mapped function."""
 
     name: str
-    """A stable name for scripts."""
+    """A stable name of the fact, for scripts."""
     value: Value | Finite
     text: str
     """The observation, in a sentence."""
@@ -463,7 +463,7 @@ class Caveat(_RunEvent, frozen=True, kw_only=True, tag="flag"):
     """A doubt about a figure, in words. `arm` is empty if the doubt concerns the whole run."""
 
     code: str
-    """A stable name for scripts."""
+    """A stable name of the caveat, for scripts."""
     message: str
     """The caveat in a sentence, with its numbers."""
     arm: str = ""
@@ -489,7 +489,7 @@ class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
     """
 
     arm: str
-    """Id of the arm that was fastest in all these runs."""
+    """Id of the arm that was fastest in all the compared runs."""
     runs: Count
     """Number of compared runs, including this one."""
     low_s: Seconds
@@ -527,7 +527,7 @@ class Answer(_Event, frozen=True, kw_only=True, tag="answer"):
     """Determines the struct of `body`."""
     body: msgspec.Raw
     more: bool = False
-    """True if further answers to the same request follow."""
+    """True if more answers to the request follow."""
 
 
 class Refused(_Event, frozen=True, kw_only=True, tag="refused"):

@@ -90,8 +90,8 @@ class ScenarioExplanation(msgspec.Struct, frozen=True, kw_only=True):
     no_gpu: str
     arms: tuple[ArmPlacement, ...]
     forecast: tuple[ForecastRow, ...]
-    """The ops of the arms on one device, because other devices run the same ops. An op's count is its largest
-    count in any arm.
+    """The ops of the arms on one device; the arms on the other devices run the same ops. An op's count is its
+    largest count in any arm.
     """
     sentence: str
     """The observed placement on a GPU, in a sentence; without an arm on a GPU, the forecast."""

@@ -218,7 +218,8 @@ def _as_before(fd: int, before: os.stat_result) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Write the new name to disk, if the system supports it."""
+    """Sync the folder, so that a new file name reaches the disk. Does nothing if the system cannot do this.
+    """
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -16,7 +16,7 @@ class Found(msgspec.Struct, frozen=True):
     """A finding: a stable code, a sentence with its numbers, and a remedy."""
 
     code: str
-    """A stable name for scripts."""
+    """A stable name of the finding, for scripts."""
     message: str
     """The finding in a sentence, with its numbers."""
     remedy: str = ""

@@ -33,8 +33,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The host, processor, devices and versions of a machine. Every saved figure refers to a machine."""
 
     longest_text: ClassVar[int] = 500
-    """Maximum number of characters in each string (see `model.sanitize`), because tables show these
-    strings.
+    """Maximum number of characters in each of the machine's strings, because tables show them; see
+    `model.sanitize`.
     """
 
     host: str

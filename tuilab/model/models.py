@@ -30,7 +30,7 @@ class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     computing: float
     """The layer's share (0 … 1) of the call's computing time, from the profile."""
     work: Work
-    """The layer's work. Its inputs and outputs are the bytes that it exchanges with other layers."""
+    """The layer's work. Inputs and outputs are the bytes that the layer exchanges with other layers."""
     looping: float = 0.0
     """Share (0 … 1) of the call's dispatch time that is spent on starting the ops in the layer's loops."""
     saved: tuple[float, float, float] | None = None
@@ -104,7 +104,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     fits_on: tuple[Fit, ...] = ()
     """The largest fitting batch for each device and variant, with the limit that ended the search."""
     said: tuple[str, ...] = ()
-    """Notes in sentences, such as choices made while opening the file."""
+    """Notes for the user, in sentences, such as choices made while opening the file."""
     layers: tuple[Layer, ...] = ()
     """In a result: the time of each layer in a call of the arm `layers_of`, longest first."""
     layers_of: str = ""

@@ -104,11 +104,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]
-    """Ops, longest first. After the first 500, a single row holds all further ops of a type."""
+    """The ops, longest first. After the first 500, all remaining ops of a type share one row."""
     lanes: tuple[Lane, ...]
     spans: tuple[Span, ...]
     ops_left: int = 0
-    """Number of ops that share a row with others of their type (see `ops`)."""
+    """Number of ops that share a row with other ops of their type (see `ops`)."""
     spans_left: int = 0
     """Number of timeline events that were left out."""
     diagnosis: tuple[str, ...] = ()
@@ -121,6 +121,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 class ProfileFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
-    """Path in a TensorBoard log folder."""
+    """The file's path in a TensorBoard log folder."""
     data: bytes
     """Content of the file; Base64 in JSON."""

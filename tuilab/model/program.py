@@ -25,7 +25,7 @@ AccountKind = Literal[
 Key = int | tuple[str, int]
 """Identifies the code of a step: the number of a tf.function, or the file and line of a gradient tape."""
 PREFIX = "w"
-"""Prefix of a watched program's id. A run's id is hexadecimal, so it never begins with this letter."""
+"""Prefix of a watched program's id. No run's id begins with this letter, because run ids are hexadecimal."""
 
 
 class _Told(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
@@ -54,8 +54,8 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
 
 
 class Function(_Told, frozen=True, kw_only=True, tag="function"):
-    """A tf.function that the program called. own: True if the user's code defines it, False if a library
-    does.
+    """A tf.function that the program called. own: True if the user's code defines the function, False if a
+    library does.
     """
 
     number: int
@@ -100,7 +100,9 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     bytes.
     """
     tapes: tuple[tuple[str, int, int, bool], ...] = ()
-    """Gradient tapes in Python since watching began: file, line, count, and whether a library made them."""
+    """Gradient tapes in Python since watching began: file, line, count, and whether a library created the
+    tapes.
+    """
     copied: tuple[tuple[str, int, int, int, float], ...] = ()
     """NumPy arrays converted to tensors since watching began: file, line, count, bytes, seconds."""
     compiled: tuple[tuple[int, int, float], ...] = ()
@@ -159,7 +161,7 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
-    """A dataset that the program iterates over, with its stages, last first."""
+    """A dataset that the program iterates over, and the dataset's stages, last first."""
 
     stages: tuple[Stage, ...]
     iterator: float = 0.0
@@ -450,7 +452,7 @@ class AccountRow(msgspec.Struct, frozen=True, kw_only=True):
     count: int = 0
     """Number of calls of `call` from the innermost line; 0 if not counted."""
     samples: int = 0
-    """Total number of samples passed to these calls; 0 if unknown."""
+    """Total number of samples passed in the calls that `count` counts; 0 if unknown."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):

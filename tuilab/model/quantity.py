@@ -166,8 +166,8 @@ def limited_share(share: float, *, least: bool, most: bool) -> str:
 
 
 def suffixed(value: int, *, binary: bool = True) -> str:
-    """Format an integer as users type it: `16777216` → `16M`, `10240` → `10k`; other integers with
-    separators.
+    """Format an integer as users type it: `16777216` → `16M`, `10240` → `10k`. An integer without such a
+    short form gets separators.
     """
     base = 2**10 if binary else 10**3
     for power, suffix in ((3, "G"), (2, "M"), (1, "k")):

@@ -43,14 +43,14 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     worker: int = 0
     """Index of this worker among the fresh workers of a `publish` run, from 0."""
     zygote: int | None = None
-    """For a forked worker, the index of its zygote; None for a fresh one."""
+    """For a forked worker, the index of its zygote; None for a fresh worker."""
     waits: bool = False
     """Build the arms, send only `TurnOver`, and start timing at the first `Turn`. The processes of a run
     thus build their arms at the same time but are timed one after another.
     """
     settled: tuple[str, ...] = ()
-    """For a further process: the arms that an earlier process found at full speed from their first block,
-    and that therefore get a short warm-up.
+    """The arms that an earlier process of the run found at full speed from their first block; their warm-up
+    is short.
     """
     part: int = 0
     """If some arms must not share a process: the index of the group of arms that this process measures,
@@ -102,14 +102,14 @@ class Declare(_Request, frozen=True, kw_only=True, tag="declare"):
 
 
 class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
-    """A request other than a run. `kind` names the handler; `body` is its struct as JSON."""
+    """A request other than a run. `kind` names the handler; `body` is the handler's struct as JSON."""
 
     kind: str
     """Name of the handler."""
     body: msgspec.Raw = msgspec.Raw(b"{}")
     """The handler's struct, as JSON."""
     idle: bool = False
-    """Answer only while no other request is pending. The next request interrupts this one, which is then
+    """Answer only while no other request is pending. A later request interrupts this request, which is then
     refused.
     """
 

@@ -121,8 +121,8 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     roof: ArmRoof | None = None
     """The arm's rates compared with the roofs of its device; None if the work or the time is unknown."""
     undisturbed: Undisturbed | None = None
-    """The figures of the undisturbed rounds; None if they equal `median_s` within the noise, or if there
-    are too few such rounds.
+    """The figures of the undisturbed rounds; None if they equal `median_s` within the noise, or if too few
+    rounds were undisturbed.
     """
     does: str = ""
     """What the arm's calls do, if different arms of the run do different work. Only arms that do the same

@@ -224,7 +224,8 @@ class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
     """Op types whose arithmetic operations are not counted. If there are any, the figures are lower bounds.
     """
     busy: bool = False
-    """True if the roofs were measured on a busy machine. They may be too low then, and `share` too high."""
+    """True if the roofs were measured on a busy machine, so that they may be too low, and `share` too high.
+    """
     sentence: str = ""
 
     @property

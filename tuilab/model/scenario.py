@@ -52,7 +52,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     values: tuple[int, ...]
     """The values, ascending."""
     also: tuple[str, ...] = ()
-    """Further parameters that take the same value at each point, such as the other sides of a square."""
+    """Parameters that take the value of `parameter` at each point, such as the second side of a square."""
 
     @property
     def names(self) -> tuple[str, ...]:
