@@ -1,5 +1,4 @@
-"""The public names of one TensorFlow version, collected by a worker for code that must not import TensorFlow.
-"""
+"""Public names of one TensorFlow version, collected by a worker for code that must not import TensorFlow."""
 
 import msgspec
 

@@ -234,7 +234,7 @@ def _transform(rank: int, real: bool) -> Callable[[Shaped], float]:
     return count
 
 
-# Linear algebra on the last two dimensions.
+# Counts for matrices in the last two dimensions of a tensor.
 
 
 def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
@@ -340,7 +340,7 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     "LRN": _each(3),
     "TridiagonalMatMul": _each(5),
     "TridiagonalSolve": _each(8),
-    # Reduction to tridiagonal or bidiagonal form, without vectors.
+    # Count the reduction to tridiagonal or bidiagonal form, but no eigenvectors or singular vectors.
     "SelfAdjointEigV2": _matrix(lambda m, n: 4 * n**3 / 3),
     "Svd": _matrix(lambda m, n: 4.0 * max(m, n) * min(m, n) ** 2 - 4.0 * min(m, n) ** 3 / 3),
     "L2Loss": _input(2),

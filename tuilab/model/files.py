@@ -218,8 +218,7 @@ def _as_before(fd: int, before: os.stat_result) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync the folder, so that a new file name reaches the disk. Does nothing if the system cannot do this.
-    """
+    """Sync the folder, so that a new file name reaches the disk, if the system supports it."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

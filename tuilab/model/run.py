@@ -183,7 +183,7 @@ class RunState:
             self.workers, self.budget = event.worker + 1, event.budget
             self.process_began = self.rounds
             self.process_points, self.process_begun = tuple(point.index for point in event.points), set()
-            # a further process has started, so the run is not over
+            # another process has started, so the run is not over
             self.status, self.message, self.detail = None, "", ""
             self._begin(-1 if event.zygote is None else event.zygote)
             return
@@ -311,7 +311,8 @@ class RunState:
             cell.detail, cell.error = event.detail, event.error
         elif isinstance(event, FirstCalls):
             cell = state.cell(event.point)
-            if cell.first_s is None:  # a forked process's first call differs from a fresh one's
+            # Keep the first process's figures, because first calls differ in fresh and forked processes.
+            if cell.first_s is None:
                 cell.first_s, cell.second_s = event.first_s, event.second_s
             cell.warming.append(event.second_s)
         elif isinstance(event, WarmUp):

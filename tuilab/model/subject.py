@@ -1,5 +1,4 @@
-"""What the user asked to measure or show. `tuilab.lab.naming.resolve` creates a subject from the typed text.
-"""
+"""What the user asked to measure or show; `tuilab.lab.naming.resolve` creates it from the typed text."""
 
 import msgspec
 
