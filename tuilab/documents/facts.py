@@ -69,8 +69,8 @@ class Facts:
 
     @cached_property
     def _checks(self) -> list[TraceEvent]:
-        """Events that may query devices. Uncalled functions count only if all timings are inside uncalled
-        functions.
+        """Events that may query devices. If any timing is outside of uncalled functions, events inside
+        uncalled functions are left out.
         """
         events = self._trace.events
         if all(events[region.first].place.uncalled for region in self._trace.regions):
@@ -150,9 +150,7 @@ class Facts:
         return False
 
     def version_1(self, api: ApiTable) -> tuple[Use, int, int] | None:
-        """Return the first use of a TensorFlow 1 name, the number of uses of such names, and the number
-        of different names.
-        """
+        """Return the result of `old_uses` for the document's names; None unless `target` is `auto`."""
         if not self._version_1:
             found = old_uses(api, self._trace.uses) if self.target == "auto" else None
             self._version_1.append(found)
@@ -231,8 +229,8 @@ class Facts:
 
     @cached_property
     def _events_by_subject(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]]:
-        """Ascending indices of the events that may be first calls (see `is_subject`), by subject, devices and
-        dtype.
+        """Ascending indices of the events that may be first calls (see `is_subject`): by subject, then by
+        devices and dtype.
         """
         found: dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]] = {}
         for event in self._trace.events:
@@ -245,8 +243,8 @@ class Facts:
         return found
 
     def _began(self, work: TraceEvent) -> int:
-        """Return the index of the first event that may warm up `work`: the start of its program, or 0 if it
-        uses objects from earlier examples.
+        """Return the index of the first event that can have warmed up `work`: the start of its program, or 0
+        if it uses objects from earlier examples.
         """
         start = self._program(work)
         if not start or subject_value(work) is not None:
@@ -367,16 +365,13 @@ class Facts:
         return id(value) in self._built
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
-        """Return True if the uncalled function around an event creates the event's model or function, which
-        therefore cannot have run before.
-        """
         made = self._built.get(id(subject_value(work)), -1)
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]
 
     def program_of(self, event: TraceEvent) -> int:
-        """Return the index of the first event of the program that contains the event. An uncalled function
-        counts as a program.
+        """Return the index of the first event of the program that contains the event. Each uncalled function
+        counts as a program of its own.
         """
         starts = self._callers if event.place.uncalled else self._trace.programs
         at = bisect_right(starts, event.index)
@@ -445,7 +440,7 @@ class Facts:
 
     def _is_traced_anew(self, work: TraceEvent, before: int) -> bool:
         """Return True if the event's graph must be traced again: for new shapes or Python numbers, in a new
-        session, or after the graph has grown.
+        session, or because the graph has grown.
         """
         earlier = [event for event in self._runs.get(subject(work), ()) if event.index < before][-_LATEST:]
         if not earlier:

@@ -51,7 +51,7 @@ class Series:
     """The 95% interval of `median`."""
     note: str = ""
     tell: Callable[[int], str] | None = None
-    """Returns a description of a point, given the point's index."""
+    """Returns a description of the point with the given index."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return True if x and y are the lists that this object thins, perhaps with more points."""
+        """Return True if x and y are the same lists as before, perhaps with more points."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:

@@ -56,7 +56,7 @@ def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
 
 
 def _refused(answer: OpExplanation | ScenarioExplanation) -> str:
-    """Return TensorFlow's error. A prefix marks an error that only means that this machine has no GPU."""
+    """Return TensorFlow's error, with a prefix if it only means that this machine has no GPU."""
     here = (
         "" if answer.gpu_visible or "available devices" not in answer.forced else "without a GPU, as here: "
     )

@@ -70,8 +70,8 @@ def _placement(result: RunResult) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
     """Return an HTML table.
 
-    numeric: align the columns as numbers, except the first and the last. A cell with a sentence is wrapped.
-    In a row without figures, the reason spans the columns of the figures.
+    numeric: align all columns as numbers, except the first and the last, and wrap cells that contain a
+    sentence. In a row without figures, the reason spans the columns of the figures.
     """
 
     def line(tag: str, row: Sequence[str]) -> str:

@@ -57,10 +57,9 @@ def arm_row(arm: ArmResult) -> list[str]:
 
 
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
-    """Return the arms with figures, then one entry for each group of arms that lack figures for the same
-    reason.
+    """Return the arms with figures, then one entry for each reason why other arms lack figures.
 
-    going: True during a run, when only arms that cannot run are grouped.
+    going: True during a run, when only arms that cannot run are merged.
     """
     absent: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in arms:
@@ -263,10 +262,8 @@ def layers_in(result: RunResult) -> tuple[Layer, ...]:
 
 
 def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple[Layer, ...]]:
-    """Return the label and the layers of `arm`; if it has no layers, those of the arm in the result's
-    `layers_of`.
-
-    The last entry is the time outside layers.
+    """Return the label and the layers of `arm`, or of the arm in the result's `layers_of` if `arm` has no
+    layers. The time outside layers comes last.
     """
     own = layers_at(state, state.arms[arm], summary_point(state)) if arm in state.arms else ()
     of = result.model.layers_of if result.model is not None and not own else arm
@@ -275,8 +272,8 @@ def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple
 
 
 def layers_note(result: RunResult) -> list[str]:
-    """Return a line that explains why there are no layers, or from which calls they come; [] if neither is
-    needed.
+    """Return a sentence that explains why there are no layers, or from which calls the layers come; [] if
+    neither is needed.
     """
     return [result.model.layers_note] if result.model is not None and result.model.layers_note else []
 

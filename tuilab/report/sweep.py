@@ -18,7 +18,7 @@ from tuilab.report.chart import Chart, Series, Vertical
 DASHES = 24
 """Number of dashes in the line for a GPU's best case."""
 BELOW = 0.8
-"""If a bound is below this fraction of the shortest measured time, it is probably below the time axis."""
+"""A bound below this fraction of the shortest measured time is probably below the time axis."""
 MOST_LANES = 3
 
 
@@ -146,7 +146,7 @@ class HeatCell:
     even: bool = False
     """True if the intervals overlap, so that neither arm is clearly faster."""
     times: str = ""
-    """The speedup as in sentences: the longer time divided by the shorter one, `12.5×`."""
+    """The longer time divided by the shorter one, as in sentences: `12.5×`."""
     words: str = ""
 
 

@@ -65,7 +65,7 @@ def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
 
 
 def save(table: ApiTable) -> Path:
-    """Save a table that a worker made. Raises OSError if the folder cannot be written."""
+    """Save a table that a worker made. Raises OSError if the file cannot be written."""
     target = file_for(table.version)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(target, pack(table))

@@ -30,7 +30,9 @@ from tuilab.documents.interpreter.values import (
 
 
 def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> Value:
-    """Resolve an attribute. An unknown attribute becomes a method of the value, or Unknown."""
+    """Return the value of an attribute. If no such attribute is known, return a method of the value, or
+    Unknown.
+    """
     match value:
         case Api() if value.name.endswith("flags.FLAGS"):
             interpreter.use(Api(f"{value.name}.{name}", f"{value.spelled}.{name}", value.real), line)

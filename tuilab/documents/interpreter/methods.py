@@ -119,8 +119,8 @@ def _strategy(owner: Unknown) -> OpaqueObject | None:
 
 
 def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
-    """Return True if the value is a TensorFlow 1 session, judging by the name of a variable that the document
-    never binds.
+    """Return True if the value is probably a TensorFlow 1 session: the document never binds its name, which
+    is typical of a session.
     """
     return interpreter.deferred and bool(SESSION.match(owner.reason.partition(" ")[0]))
 
@@ -129,8 +129,8 @@ def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Key
     """Return True if a model from outside of the document is a Keras model, judging by its methods and
     arguments.
 
-    If the document imports no other library for models, any object with `predict` counts, unless another
-    library created it.
+    If Keras is the only library for models that the document imports, any object with `predict` counts,
+    unless another library created it.
     """
     if name not in TRAINS:
         return name in ONLY_KERAS

@@ -184,8 +184,8 @@ def means_first_call(words: str) -> bool:
 
 
 def _is_meant(example: Example, timing: Timing, numbered: bool) -> bool:
-    """Return True if the timing includes a first call on purpose, or if an unknown call before the timing is
-    a warm-up, judging by its name or a comment near it.
+    """Return True if the timing includes a first call on purpose, or follows a call that is a warm-up,
+    judging by the call's name or by a comment.
     """
     region, called = timing.region, timing.label
     beside = [example.comment(n) for n in range(region.line - 2, min(region.last_line, region.line + 20) + 1)]

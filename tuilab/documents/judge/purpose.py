@@ -137,7 +137,6 @@ _MOST_SEARCHED = 64
 
 
 def _is_parallel(example: Example, one: Region, other: Region) -> bool:
-    """Return True if two labels differ only in words for two ways to do the same work."""
     first, second = label(one), label(other)
     if first == second and (_TOLD.search(first) or one.line == other.line):
         return False

@@ -102,8 +102,8 @@ def _sizes(found: Found) -> set[int]:
 
 
 def _is_of_others(sentence: str, found: Sequence[Found]) -> bool:
-    """Return True if none of the workloads can decide the sentence, because it is about another op or shape,
-    or about more ops than they measure.
+    """Return True if none of the workloads can decide the sentence, because it is about another op, another
+    shape, or more ops.
     """
     if found and all(fit(sentence, one) < 0 for one in found):
         return True

@@ -7,10 +7,10 @@ from typing import NamedTuple
 MARGIN = 1.5
 """Factor assumed for phrases such as "much faster"."""
 ABOUT = 0.8
-"""Share of an approximate factor that is enough to confirm it: eight times confirms "about ten times"."""
+"""Fraction of a stated factor that confirms an approximate claim: eight times confirms "about ten times"."""
 _ALIKE = 1.1
-"""Two stated times contradict a stated factor if their quotient deviates from it by more than this ratio,
-after rounding errors.
+"""Two stated times contradict a stated factor if their quotient differs from it by more than this ratio, even
+after allowing for rounding.
 """
 
 _FLAGS = re.IGNORECASE
@@ -115,16 +115,16 @@ class Comparison(NamedTuple):
     by: float
     """Minimum speedup as a factor; 1 if the statement gives none."""
     times: str
-    """The two stated times as a phrase, which also mentions if they contradict the statement; "" if it states
-    no times.
+    """A phrase with the two times, and with a remark if they contradict the statement; "" if the statement
+    contains no times.
     """
 
 
 def compare(statement: str) -> Comparison | None:
-    """Return the comparison in a statement, which has no markup; None if there is no comparison, or if it is
-    unclear which side is faster.
+    """Return the comparison in a statement without markup; None if there is none, or if it is unclear which
+    side is faster.
 
-    The words decide which side is faster, or else the two stated times.
+    The statement's words decide which side is faster; without such words, the two times decide.
     """
     text = _TOLERANCE.sub("", statement)
     timed, sure = _timed(text)
@@ -152,10 +152,9 @@ def _describe(fast: _Time, slow: _Time, factors: Sequence[float]) -> str:
 
 
 def _said(text: str, sides: Sequence[str]) -> tuple[str, str] | None:
-    """Return the faster and the slower side according to the words of a statement; None if the words are
-    unclear.
+    """Return the faster and the slower side according to a statement's words; None if the words are unclear.
 
-    sides: the sides with a stated time, if any.
+    sides: the sides whose times the statement mentions.
     """
     for pair in _PAIRS:
         wins = [order for order in (pair, pair[::-1]) if _WINS[order].search(text)]
@@ -180,8 +179,8 @@ def _named(parts: Iterable[re.Match[str]]) -> list[str]:
 
 
 def _timed(text: str) -> tuple[dict[str, _Time], bool]:
-    """Return the stated times by side, and whether the words show which time belongs to which side. Return no
-    times unless there are exactly two.
+    """Return the times of both sides, and whether the statement's words show which time belongs to which
+    side. Return no times unless the statement contains exactly two.
     """
     parts = list(_PARTS.finditer(text))
     at = [index for index, part in enumerate(parts) if part["number"]]
@@ -234,8 +233,8 @@ def _factors(text: str) -> list[float]:
 
 
 def _factor(text: str) -> float:
-    """Return the factor by which one side is at least faster, according to the statement; 1 if it gives no
-    minimum.
+    """Return the minimum factor by which one side is faster, according to the statement; 1 if it gives
+    none.
     """
     if _AT_MOST.search(text):
         return 1.0
@@ -266,9 +265,6 @@ def statements(sentences: Sequence[str]) -> Iterator[str]:
 
 
 def _one(sentences: Sequence[str], length: int) -> bool:
-    """Return True if the sentences form one comparison of two times, to which each sentence contributes a
-    time or a factor.
-    """
     if len(sentences) != length:
         return False
     timed = [any(part["number"] for part in _PARTS.finditer(each)) for each in sentences]

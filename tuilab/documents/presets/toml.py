@@ -26,8 +26,8 @@ def write(preset: Preset, folder: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    """Convert structs to dicts, without fields that are None or have their default value. TOML has no
-    null.
+    """Convert structs to dicts, without fields that are None (which TOML lacks) or that have their default
+    value.
     """
     if isinstance(value, msgspec.Struct):
         info = type(value).__struct_config__

@@ -48,9 +48,7 @@ def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
 
 
 def _count_timed(example: Example, found: Found) -> None:
-    """Record which share of the timed ops a workload measures, if the document times other ops together with
-    them.
-    """
+    """If the document times more ops than the workload measures, record which share the workload measures."""
     measured = {"matmul": 1, "elementwise": found.parameters.get("ops")}.get(found.workload)
     timed = timed_ops(example, found)
     if isinstance(measured, int) and timed > measured:

@@ -43,7 +43,7 @@ _TOY, _SMALLEST = 128**3, 8**3
 
 
 def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
-    """Return True if the matrix product is part of a benchmark, not only a demonstration of the syntax."""
+    """Return True if the matrix product is part of a benchmark; False if it only demonstrates the syntax."""
     m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     scoped = bool(event.place.devices) and event.place.traced is None
@@ -78,10 +78,10 @@ def _matmul(example: Example, event: TraceEvent) -> Result:
 
 
 class _Calls(NamedTuple):
-    """The loops around the ops of an example's graphs.
+    """The loops around the ops in an example's graphs.
 
     inner: for each line with such an op, the number of loops around it inside the graph. loops: for each loop
-    around a call of the graph, the op's name, the loop's depth from 0, and the number of iterations.
+    around a call of the graph: the op's name, the number of loops further out, and the number of iterations.
     """
 
     inner: dict[int, int]
@@ -187,8 +187,8 @@ _ADDED_TO = re.compile(r"\b(\w+)\s*(?:\+=|=(?!=).*\b\1\b)")
 
 
 def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) -> int:
-    """Return the number of loops around an event that repeat the timed work. The remaining, inner loops are
-    part of the work.
+    """Return the number of loops around an event that only repeat the timed work. Any further, inner loops
+    are part of the work.
     """
     trace, loops = example.trace, event.place.loops
     graph = event.place.traced.graph if event.place.traced is not None else None
@@ -213,8 +213,8 @@ def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) 
 
 
 def timed_ops(example: Example, found: Found) -> int:
-    """Return the number of ops in the timed region that runs the workload, including the workload's own ops;
-    the largest number if there are several such regions.
+    """Return the number of ops in the timed region that runs the workload, including ops that the workload
+    does not measure. With several such regions, return the largest number.
     """
     calls = _calls(example)
     return max((_ops_in(example, calls, region, found.lines) for region in example.regions), default=0)

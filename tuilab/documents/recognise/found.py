@@ -70,8 +70,8 @@ def loops_outside(trace: Trace, region: Region) -> int:
 
 
 def repeats_in_unit(trace: Trace, event: TraceEvent, *, timers: bool = False) -> int | None:
-    """Return the number of times that an event runs in one timed unit of work, or in the whole program if it
-    is not timed; None if unknown.
+    """Return the number of times that an event runs in one timed unit of work; None if unknown. An event that
+    is not timed counts over the whole program.
 
     timers: only timers such as `timeit` delimit a unit, not pairs of clock readings.
     """

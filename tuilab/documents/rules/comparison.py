@@ -67,7 +67,6 @@ def unlike_work(example: Example) -> Iterator[Hit]:
 
 
 def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
-    """Yield pairs of consecutive timings, and pairs of timings that the document compares."""
     known, trace = example.timings, example.trace
     if len(known) == 1 and example.block.notebook:
         # A notebook may time one device per cell: compare this cell with the previous one.
@@ -144,8 +143,8 @@ def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]
 
 
 def _node(example: Example, event: TraceEvent) -> TraceEvent:
-    """Return the event that created the only value that a session fetches; the event itself if there is no
-    such value.
+    """Return the event that created the value that a session fetches; the event itself unless there is
+    exactly one such value.
     """
     fetched = event.runs
     node = isinstance(fetched, Tensor) and 0 <= fetched.made < event.index
@@ -192,9 +191,7 @@ def _signature(events: list[TraceEvent]) -> Signature:
 
 
 def _work_of_all_sizes(example: Example, timing: Timing) -> set[tuple[str, str, object]]:
-    """Return the work of a timing, together with the same work at other sizes that the code times on the same
-    line.
-    """
+    """Return the work of a timing at all sizes that the code times on the same line."""
     found = set(_signature(timing.events))
     kinds = {key[:2] for key in found}
     same = (other for other in example.timings if other.region.line == timing.region.line)
@@ -275,8 +272,8 @@ _WAYS = re.compile(
 
 
 def _are_ways(example: Example, one: Timing, other: Timing) -> bool:
-    """Return True if the labels of two timings (or the comments, if they have no label) name different
-    methods.
+    """Return True if the labels of two timings name different methods. For timings without labels, comments
+    count.
     """
     if bool(one.region.told) != bool(other.region.told):
         return False
@@ -292,7 +289,7 @@ def _above(example: Example, region: Region) -> str:
 
 
 def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
-    """Count the events that do the same work: by name, by inputs and repetitions, and by device."""
+    """Count the events by name, by inputs and repetitions, and by device."""
     if not any(event.kind in _COMPARED for event in events):
         return Counter()
     found: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
@@ -386,7 +383,6 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
 
 
 def _is_tiny(events: list[TraceEvent]) -> bool:
-    """Return True if the events run nothing but eager ops on a few elements."""
     work = [e for e in events if e.kind in WORK and e.kind not in ("python", "host-create")]
     if not any(e.kind == "op" for e in work) and not all(e.kind == "create" for e in work):
         return False

@@ -121,7 +121,7 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 def _linear(node: ast.expr | None) -> Sum:
-    """Return the coefficient of each term of a sum, by the term's source text."""
+    """Return a sum as coefficients, keyed by the source text of each term."""
     match node:
         case ast.Constant(value=int(number)):
             return Counter({"": number})
@@ -136,7 +136,6 @@ def _linear(node: ast.expr | None) -> Sum:
 
 
 def _constant(one: Sum, other: Sum) -> int | None:
-    """Return the difference between two sums, or None if it is not a constant."""
     apart = Counter(one)
     apart.subtract(other)
     number = apart.pop("", 0)

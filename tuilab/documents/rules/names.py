@@ -269,8 +269,8 @@ def unraisable(example: Example) -> Iterator[Hit]:
 
 
 def _stops_otherwise(example: Example) -> Iterator[Hit]:
-    """Yield a hit for each `except` clause for OutOfRangeError around an eager `next()`, because only
-    sessions raise this error at the end of a pipeline.
+    """Yield a hit for each handler of OutOfRangeError around an eager `next()`, which raises StopIteration
+    instead.
     """
     if example.facts.uses_graphs:
         return
@@ -298,9 +298,6 @@ def _only_ops(body: list[TraceEvent]) -> bool:
 
 
 def _trains(body: list[TraceEvent]) -> bool:
-    """Return True if the body of a `try` only computes, trains or predicts, and calls no callbacks of the
-    document.
-    """
     trains = [event for event in body if event.kind == "train"]
     return (
         bool(trains)

@@ -131,7 +131,7 @@ def _is_of_gpu(timing: Timing) -> bool:
 
 def _specific_label(timing: Timing) -> str:
     """Return the name of the variable that holds a time if this name mentions a device, else the time's
-    label. One label may describe several times.
+    label.
     """
     name = timing.region.name.replace("_", " ")
     return name if _CPU.search(name) or _CALLED.search(name) else timing.label
@@ -154,9 +154,6 @@ _ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipe
 
 
 def _timing_of(example: Example, scope: DeviceScope) -> Timing | None:
-    """Return the first timing that overlaps a device scope; None if there is none, or if the scope does no
-    work.
-    """
     events = example.trace.events[scope.first : scope.last + 1]
     # If a scope contains only a comment in place of the work, as in a template, it has no timing.
     holds = any(

@@ -97,7 +97,6 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
 
 
 def _may_work(example: Example, timing: Timing) -> bool:
-    """Return True if a timing contains work, may contain work, or only reads an earlier result."""
     region, events = timing.region, timing.events
     loads_model = any(e.kind == "config" and e.name.endswith(_INTERPRETERS) for e in events)
     if loads_model or works(events) or _is_opaque(events) or timing.extent == "lap":
@@ -144,8 +143,8 @@ _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*",
 
 
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    """Return True if there is code between the two clock readings. If there is only a comment, the document
-    is a template for the reader's code.
+    """Return True if there is code between the two clock readings. A lone comment does not count, because it
+    stands for the reader's code.
     """
     if events or (region.last_line == region.line + 1 and region.told):
         return True
@@ -398,9 +397,7 @@ _OF_TENSORFLOW = re.compile(r"\b(?:tensorflow|keras|tf|tflite|torch|jax|cupy)\b"
 
 
 def _is_call(event: TraceEvent, outside: int) -> bool:
-    """Return True if a model or graph is called only a few times, which takes so little time that the clock's
-    resolution matters.
-    """
+    """Return True if a model or graph is called so few times that the clock's resolution matters."""
     count = event.place.repeats_inside(outside)
     called = event.kind == "graph" or event.name in CALLS or (event.kind == "opaque" and computes(event.name))
     return called and event.place.traced is None and count is not None and count <= _FEW_CALLS
@@ -449,7 +446,6 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
 
 
 def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
-    """Yield a hit if a timed training iteration also tests the model."""
     region, tested = timing.region, _find_test(example, timing)
     if tested is None or _WHOLE.search(timing.label):
         return
@@ -464,7 +460,7 @@ def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[tuple[TraceEvent, str]]:
-    """Yield each event of a timing with a phrase for the preparation that it does; "" if it prepares nothing.
+    """Yield each event of a timing with a phrase for what it prepares; "" if it prepares nothing.
 
     measured: the timing also contains work that is meant to be timed.
     """
@@ -490,8 +486,8 @@ def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[
 
 
 def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEvent, str]]) -> Iterator[Hit]:
-    """Yield a hit for each preparation in a timing, but only one hit each for imports, for plots and for
-    tests.
+    """Yield a hit for each preparation in a timing, but only one for all imports, one for all plots and one
+    for all tests.
     """
     told: set[str] = set()
     for event, what in prepared:
@@ -510,8 +506,8 @@ def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEve
 
 
 def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
-    """Yield a hit if the code prints while the clock runs, and its time is compared with others or belongs to
-    a TFLite interpreter.
+    """Yield a hit for output while the clock runs, but only if the document compares the time or times a
+    TFLite interpreter.
     """
     talk = _talks(example, timing)
     asked = talk and (timing.compared or any(e.name == "invoke" for e in timing.events))
@@ -527,7 +523,7 @@ def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> Iterator[Hit]:
-    """Yield one hit for all extra work that other libraries and unknown calls do."""
+    """Yield a single hit that lists the extra work of other libraries and unknown calls."""
     others: dict[str, TraceEvent] = {}
     for event in events:
         if what := _extra_work(event):
@@ -547,8 +543,8 @@ def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> 
 
 
 def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
-    """Return the event that tests the model in a timed training iteration; None if there is none. The names
-    of functions distinguish tests from training.
+    """Return the event that tests the model in a timed training iteration, judging by names of functions;
+    None if there is none.
     """
     place = timing.begins
     tests: list[TraceEvent] = []
@@ -570,8 +566,8 @@ def _find_test(example: Example, timing: Timing) -> TraceEvent | None:
 
 
 def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[str, int]:
-    """Return a phrase with the function that evaluates the model, and the line for the hit. The phrase is ""
-    if this function also reads the clock.
+    """Return a phrase with the function that tests the model, and the line for the hit. The phrase is "" if
+    that function also reads the clock.
     """
     name = event.place.function
     if name == example.trace.events[region.first].place.function:
@@ -593,8 +589,8 @@ def _calls_model(event: TraceEvent) -> bool:
 
 
 def _talks(example: Example, timing: Timing) -> str:
-    """Return a phrase for the output that appears while the clock runs, from prints or from TensorFlow's
-    placement log; "" if there is none.
+    """Return a phrase for output while the clock runs, such as prints or TensorFlow's placement log; "" if
+    there is none.
     """
     region, events, outside = timing.region, timing.events, len(timing.begins.loops)
     prints = (e for e in events if e.kind == "print" and e.place.traced is None and not e.place.branches)
@@ -667,9 +663,7 @@ _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 
 def _extra_work(event: TraceEvent) -> str:
-    """Return a phrase for work besides the timed call, which a library call or an unknown call does; "" if it
-    does none.
-    """
+    """Return a phrase for the extra work that a library call or an unknown call does; "" if it does none."""
     if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
     if event.kind == "build" and makes_model(event.name):
@@ -728,7 +722,7 @@ def callbacks(event: TraceEvent) -> list[str]:
 
 
 def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fits: bool) -> str:
-    """Return a phrase for the preparation that an event does; "" if it prepares nothing.
+    """Return a phrase for what an event prepares; "" if it prepares nothing.
 
     measured: the region also contains the work to be timed. timer: the function that reads the clock. fits:
     the region trains a model, and its label does not announce a total time.
@@ -809,7 +803,7 @@ _RANDOM = ("tf.random.", "np.random.", "rng.")
 
 
 def _describe_random(example: Example, event: TraceEvent) -> str:
-    """Return a phrase for the op that draws new random numbers in each session run as input of an expensive
+    """Return a phrase for an op that draws new random numbers in each session run, as input of an expensive
     op; "" if there is none.
     """
     drawn, heavy = None, False
@@ -914,7 +908,6 @@ def _is_averaged(region: Region) -> bool:
 
 
 def _prepares(event: TraceEvent) -> bool:
-    """Return True if an event only prepares a batch, or only runs Python code."""
     if event.kind == "opaque":
         return not may_run(event) or bool(set_up(event.name))
     if event.name.startswith(_PICTURES) or (event.kind == "build" and set_up(event.name)):

@@ -89,8 +89,8 @@ def _late(example: Example) -> Iterator[Hit]:
 
 
 def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
-    """Return the event that starts TensorFlow before the setting takes effect, possibly in an earlier
-    iteration; None if there is none.
+    """Return an event that starts TensorFlow before the setting runs, possibly in an earlier iteration; None
+    if there is none.
     """
     events = example.trace.events
     for earlier in _earlier(example, event):
@@ -104,8 +104,8 @@ def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
 
 
 def _earlier(example: Example, event: TraceEvent) -> Iterator[TraceEvent]:
-    """Yield the earlier events of the same program; in an article with several examples, only those of the
-    same example.
+    """Yield the earlier events of the same program. In an article with several examples, yield only those of
+    the event's own example.
     """
     alone = not example.block.script and not example.block.notebook
     # If the code imports TensorFlow again, the notebook's kernel was probably restarted.
@@ -132,7 +132,7 @@ def _repeats(loop: Loop) -> bool:
 
 
 def _is_set_before(example: Example, event: TraceEvent) -> bool:
-    """Return True if the call repeats an earlier setting with the same values, which has no effect."""
+    """Return True if an earlier call made the same setting with the same values."""
     return any(
         earlier.name == event.name and _same(earlier, event)
         for earlier in example.trace.events[: event.index]
@@ -150,8 +150,8 @@ def _is_expected(event: TraceEvent) -> bool:
 
 
 def _goes_with(example: Example, event: TraceEvent) -> bool:
-    """Return True if the `try` around a setting contains work after the setting, which would be skipped if
-    the setting failed.
+    """Return True if the `try` around a setting also contains later work, which is skipped if the setting
+    fails.
     """
     inner = event.place.tries[-1]
     later = example.trace.events[event.index + 1 : inner.last + 1]
@@ -159,7 +159,6 @@ def _goes_with(example: Example, event: TraceEvent) -> bool:
 
 
 def _graph_code(example: Example) -> Iterator[Hit]:
-    """Yield a hit for each call that works only in a TensorFlow 1 graph, if the program is eager."""
     if example.facts.uses_graphs or _OF_VERSION_1.search(example.document_title):
         return
     for event in example.written:
@@ -186,7 +185,7 @@ _OF_VERSION_1 = re.compile(r"\btensor ?flow[- ]?1(?:\.\d+)?\b", re.IGNORECASE)
 
 
 def _is_eager(example: Example, event: TraceEvent) -> bool:
-    """Return True if the value that a session fetches is eager, or depends on an eager value."""
+    """Return True if the value that a session fetches is eager, or was computed from an eager value."""
     fetched = event.runs
     if not isinstance(fetched, Tensor) or fetched.library != "tf" or fetched.inside:
         return False
@@ -294,7 +293,6 @@ def _begins(event: TraceEvent) -> bool:
 
 
 def _lists(event: TraceEvent) -> bool:
-    """Return True if the event lists the devices, which initializes all of them."""
     return event.kind == "query" and event.name.endswith("list_local_devices")
 
 

@@ -57,9 +57,6 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
 
 
 def _batches(example: Example) -> Iterator[Hit]:
-    """Yield a hit for each callback that collects the times of batches or epochs, including the first batch
-    or epoch.
-    """
     if is_robust(example.block.code):
         return
     for timing in example.timings:
@@ -85,7 +82,7 @@ def _batches(example: Example) -> Iterator[Hit]:
 
 
 def _counts(begins: Context) -> bool:
-    """Return True if a callback times each batch of prediction or evaluation, to report its speed."""
+    """Return True if a callback times each batch to report the speed of prediction or evaluation."""
     answers = begins.function.startswith(("on_predict", "on_test"))
     return answers and not begins.branches
 
@@ -153,9 +150,7 @@ _SEEN = {True: "", False: ", as far as the code shows"}
 
 @dataclass(frozen=True)
 class _Cold:
-    """A timing that includes a first call; it represents all such timings on its line, as in a helper that
-    times several functions.
-    """
+    """All timings on one line that include a first call, as in a helper that times several functions."""
 
     timing: Timing
     work: TraceEvent
@@ -165,9 +160,9 @@ class _Cold:
 
 
 def _cold(example: Example, single: bool) -> Iterator[_Cold]:
-    """Yield one item for each line on which timings that include a first call start.
+    """Yield one item for each line with timings that include a first call.
 
-    single: select timings that run their work once, not several times.
+    single: select timings that run their work once; False selects those that run it several times.
     """
     lines: dict[int, list[_Cold]] = {}
     for timing in example.timings:
