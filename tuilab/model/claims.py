@@ -152,7 +152,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     text: str
     """The statement in our own words."""
     when: Condition
-    """The condition to check."""
+    """The statement as a condition that the lab checks."""
     quoted: str = ""
     """The sentence that the program extracted from the document; empty if a person wrote the claim."""
     advice: str = ""
@@ -188,7 +188,7 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     meet the condition).
     """
     evidence: str
-    """One sentence with numbers."""
+    """The reason for the verdict, in one sentence with numbers."""
     host: str = ""
     """The host on which the arms were measured, as in `Arm.host`."""
     emulated: bool = False

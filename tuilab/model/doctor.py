@@ -16,7 +16,7 @@ class Probe(msgspec.Struct, frozen=True):
     name: str
     status: ProbeStatus
     detail: str
-    """The result, in a sentence."""
+    """What the check found, in a sentence."""
 
 
 class Cause(Found, frozen=True):
@@ -24,7 +24,7 @@ class Cause(Found, frozen=True):
 
     message: str = msgspec.field(name="cause")
     remedy: str = msgspec.field(name="mend", default="")
-    """The command; "" if nothing needs fixing."""
+    """The command that fixes the cause; "" if nothing needs fixing."""
 
 
 class GpuDevice(msgspec.Struct, frozen=True):

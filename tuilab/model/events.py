@@ -41,7 +41,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Hello(_Event, frozen=True, kw_only=True, tag="hello"):
-    """The first line, sent before TensorFlow is imported."""
+    """A worker's first message, sent before it imports TensorFlow."""
 
     protocol: int
     """The protocol version of these messages, `PROTOCOL`."""
@@ -118,7 +118,7 @@ class Declared(_Event, frozen=True, kw_only=True, tag="declared"):
     """The declaration of the user's function or of an installed workload."""
 
     request: str
-    """The id of the request."""
+    """Id of the `Declare` request that this event answers."""
     file: str
     """`path/to/file.py:name`, or the name of an installed workload."""
     declaration: Declaration
@@ -190,9 +190,9 @@ class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
     stage: str
     """What the run is doing, in words."""
     done: Seconds = 0.0
-    """The completed amount, in `unit`."""
+    """The amount of work done, in `unit`."""
     total: Seconds = 0.0
-    """The total amount, in `unit`; 0 if unknown."""
+    """The total amount of work, in `unit`; 0 if unknown."""
     unit: str = ""
     """Unit of `done` and `total`: `s`, `share`, or the name of the counted things."""
     arm: str = ""
@@ -308,7 +308,7 @@ class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     the rounds of all processes.
     """
     rounds: Count
-    """Number of rounds."""
+    """Number of rounds that this window covers."""
     others: Seconds
     """Average number of processors used by other processes, and by other virtual machines on the same
     host.
@@ -431,7 +431,7 @@ class LayersKnown(_RunEvent, frozen=True, kw_only=True, tag="layers"):
     arm: str
     point: Count
     layers: tuple[LayerWork, ...]
-    """The layers, longest first."""
+    """The layers, longest-running first."""
 
 
 class ModelOpened(_RunEvent, frozen=True, kw_only=True, tag="model"):
@@ -524,7 +524,7 @@ class Answer(_Event, frozen=True, kw_only=True, tag="answer"):
     request: str
     """The id of the `Ask` request."""
     kind: str
-    """Determines the struct of `body`."""
+    """The kind of reply, which determines the struct of `body`."""
     body: msgspec.Raw
     more: bool = False
     """True if more answers to the request follow."""
@@ -541,7 +541,7 @@ class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
     protocol version.
     """
     message: str
-    """The problem and what was expected."""
+    """What is wrong with the request, and what was expected."""
     detail: str = ""
     """A traceback in the user's own code, if there is one."""
     where: str = ""

@@ -15,7 +15,7 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     """TensorFlow's short name, such as `CPU:0` or `GPU:1`."""
     description: str = ""
-    """Product name."""
+    """Product name of the device."""
     compute_capability: str = ""
     """CUDA compute capability, such as `9.0`."""
     memory: int = 0
@@ -38,7 +38,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     host: str
-    """The machine's own name."""
+    """The machine's host name."""
     cpu: str
     """Name of the processor."""
     cores: int

@@ -100,7 +100,7 @@ MATRIX = names("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedMatM
 """Matrix products. A GPU may compute those of float32 and complex64 in TF32."""
 CUBIC = names("""Cholesky Qr Svd SelfAdjointEigV2 Eig MatrixInverse MatrixDeterminant MatrixSolve
     LogMatrixDeterminant MatrixTriangularSolve Lu MatrixSquareRoot MatrixLogarithm""")
-"""Matrix decompositions."""
+"""Matrix decompositions, inverses, determinants and solvers."""
 ITERATIVE = names("Svd SelfAdjointEigV2 Qr Eig")
 """Decompositions that a GPU computes in many small steps: the Svd of a 64 × 16 matrix took an H100 4 ms."""
 OWN_KERNEL = (

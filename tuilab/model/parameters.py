@@ -51,7 +51,7 @@ class LogInteger(_Base, frozen=True, kw_only=True, tag="log-integer"):
 
 
 class Choice(_Base, frozen=True, kw_only=True, tag="choice"):
-    """One of a fixed set of words."""
+    """A parameter whose value is one of a fixed set of words."""
 
     default: str
     options: tuple[str, ...]

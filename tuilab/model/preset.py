@@ -25,7 +25,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """A scenario with its source, its claims and the mistakes in the document's code."""
 
     title: str
-    """The title in lists, at most 50 characters."""
+    """The preset's title in lists, at most 50 characters."""
     workload: str
     """Name of a workload. A preset file can name only a built-in workload, not your own code."""
     name: str = ""
@@ -39,7 +39,7 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     arms: ArmSelection = ArmSelection()
     """The arms to compare."""
     source: Source | None = None
-    """The source document."""
+    """The document that the preset comes from."""
     claims: tuple[Claim, ...] = ()
     """The document's claims, as conditions."""
     wrong: str = ""
@@ -47,4 +47,4 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     advice: str = ""
     """What to do instead of what the example's code does."""
     sweep: Sweep | None = None
-    """The axes to sweep."""
+    """The axes to sweep; None to measure a single point."""

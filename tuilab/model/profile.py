@@ -59,7 +59,7 @@ class OpTime(msgspec.Struct, frozen=True, kw_only=True):
     take 0 `seconds`.
     """
     count: float
-    """Executions per call."""
+    """Number of executions per call."""
     seconds: float
     """Seconds of the call attributed to the op. The time of overlapping ops is divided among them, so that
     the values add up to `ops_s`.
@@ -110,7 +110,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ops_left: int = 0
     """Number of ops that share a row with other ops of their type (see `ops`)."""
     spans_left: int = 0
-    """Number of timeline events that were left out."""
+    """Number of timeline events omitted from `spans`."""
     diagnosis: tuple[str, ...] = ()
     """What takes the time of a call, in sentences, the most informative one first."""
     account: Account | None = None

@@ -402,7 +402,7 @@ class OnGpu(msgspec.Struct, frozen=True, kw_only=True):
     limited_by: str = ""
     """What limits the speedup."""
     reason: str = ""
-    """Why there is no bound."""
+    """Why no upper bound is known."""
     stays_on_cpu: tuple[HostOp, ...] = ()
 
 
@@ -468,7 +468,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     clock_hz: float | None = None
     clock_max_hz: float | None = None
     n: int = 0
-    """Number of samples."""
+    """Number of samples of the device's load."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -490,7 +490,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     stages: tuple[Stage, ...] = ()
     findings: tuple[Bottleneck, ...] = ()
     account: tuple[AccountRow, ...] = ()
-    """How the program spent its time, longest rows first."""
+    """How the program spent its time, in rows with the longest time first."""
     on_a_gpu: OnGpu | None = None
     """On a host without a GPU: an upper bound for the program's speed with one."""
     cost: Cost = Cost()

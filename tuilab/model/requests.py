@@ -105,9 +105,9 @@ class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
     """A request other than a run. `kind` names the handler; `body` is the handler's struct as JSON."""
 
     kind: str
-    """Name of the handler."""
+    """Name of the worker's handler for this request."""
     body: msgspec.Raw = msgspec.Raw(b"{}")
-    """The handler's struct, as JSON."""
+    """The handler's struct as JSON: the data of the request."""
     idle: bool = False
     """Answer only while no other request is pending. A later request interrupts this request, which is then
     refused.

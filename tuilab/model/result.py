@@ -69,11 +69,11 @@ class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     median_s: float
-    """Seconds per call."""
+    """Median seconds per call over the undisturbed rounds."""
     ci95_s: tuple[float, float]
-    """The 95% interval of the median."""
+    """The 95% interval of `median_s`."""
     n: int
-    """Number of blocks."""
+    """Number of blocks in the undisturbed rounds."""
     sentence: str
     """A sentence that compares this median with the median of all rounds."""
 
@@ -103,7 +103,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     ci95_s: tuple[float, float] | None
     """The 95% interval of the median."""
     n: int
-    """Number of blocks."""
+    """Number of timed blocks."""
     latency_s: float | None
     """Median seconds of single synchronized calls."""
     first_call_s: float | None
@@ -239,9 +239,10 @@ class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     ci95: tuple[float, float] | None
     """The 95% interval of `at`."""
     status: CrossoverStatus
-    """`found`, `none`, `beyond`, `several` or `unknown`."""
+    """`found`, `several` (crossovers), `none`, `beyond` (perhaps at larger sizes than measured) or `unknown`.
+    """
     sentence: str = ""
-    """The crossover in words."""
+    """The result of the search for a crossover, in words."""
     where: dict[str, Value] = {}
     """The value of the second axis, in a sweep over two axes."""
 

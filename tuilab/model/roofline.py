@@ -120,7 +120,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class MemoryRoof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Memory bandwidth for a working set."""
+    """The memory bandwidth measured with a working set of one size."""
 
     working_set: int
     """Bytes that the measuring loop repeatedly reads or writes."""

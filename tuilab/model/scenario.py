@@ -48,9 +48,9 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A numeric parameter, and its values in a sweep."""
 
     parameter: str
-    """Name of a numeric parameter."""
+    """Name of the swept parameter, which is numeric."""
     values: tuple[int, ...]
-    """The values, ascending."""
+    """The parameter's values in the sweep, ascending."""
     also: tuple[str, ...] = ()
     """Parameters that take the value of `parameter` at each point, such as the second side of a square."""
 

@@ -19,7 +19,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     figure: float | None
     limit: str
-    """The limit for the figure, in words."""
+    """The limit that the measured figure must meet, in words."""
     passed: bool
     message: str
     seconds: float = 0.0

@@ -71,7 +71,7 @@ class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="con
     name: str
     """Name of the function's parameter."""
     value: bool | int | float | str | None
-    """The value to pass."""
+    """The value to pass to the function."""
 
 
 Argument = Shape | Constant
