@@ -215,7 +215,7 @@ def _check(paths: Sequence[str], job: CheckJob, jobs: int | None) -> list[FileRe
 
 def _progress(total: int) -> Callable[[int, int], None] | None:
     """Return a function that shows the progress on the terminal's last line. Returns None if standard error
-    is not a terminal, or for a few files.
+    is not a terminal, or if there are only a few files.
     """
     if total < _PROGRESS or not sys.stderr.isatty():
         return None

@@ -46,8 +46,8 @@ class Timing:
     """True if a title or a function name near the timing mentions speed."""
     compared: bool
     counterpart: Region | None
-    """A timing with which the document compares this one, in a ratio, in a table, or by similar labels.
-    Determined only for a timing that may be a log.
+    """The region whose time the document compares with this timing: in a ratio, in a table, or by similar
+    labels. Determined only for a timing that may be a log.
     """
     device: str
     """`CPU` or `GPU`, from the device scope or the label; "" if they name no device, or both."""

@@ -12,7 +12,9 @@ from tuilab.profile.xplane import HOST, XEvent
 CALL = "tuilab call"
 SYNC = "tuilab sync"
 MARK = "tuilab mark: "
-"""Prefix of the names of tuilab's own events, which set the phase of all time inside them."""
+"""Prefix of the names of tuilab's own events. The rest of such a name is a phase, to which all time inside
+the event belongs.
+"""
 
 _FUNCTION = re.compile(r"^__(?:inference|forward|backward)_")
 _EAGER = "EagerLocalExecute: "

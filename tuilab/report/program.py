@@ -206,8 +206,8 @@ factor.
 def gained(finding: Bottleneck) -> str:
     """Return `saves about 3.20 s and speeds up the program by at most 1.1×, the step by at most 21.5×`.
 
-    If the maximum speedup is clearly larger than the expected one, the text contains both. If the program
-    might then wait for its input, every figure is a maximum: `speeds up the program by up to 1.6×, if the
+    If the maximum speedup is clearly larger than the expected one, the text contains both. If the input may
+    turn out to be the bottleneck, every figure is a maximum: `speeds up the program by up to 1.6×, if the
     input keeps up`.
     """
     limit = "up to" if finding.if_input_keeps_up else "at most"

@@ -39,7 +39,7 @@ class FileResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     """Reason why the file cannot be read, with the expected kind of file; "" if it was read."""
     findings: tuple[Finding, ...] = ()
-    """The selected findings, one for each place in the file."""
+    """The selected findings. A repeated mistake counts once for each place."""
     texts: tuple[str, ...] = ()
     """The text of each finding's line, stripped. A baseline uses it to recognize the finding."""
     notes: tuple[tuple[int, str], ...] = ()

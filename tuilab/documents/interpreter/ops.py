@@ -70,8 +70,8 @@ def always(dtype: str) -> DtypeOf:
 
 
 def requested_dtype(default: str | None) -> DtypeOf:
-    """Return a function that maps a call's arguments to the requested dtype; to `default` if the call
-    requests none; to None if it is unknown.
+    """Return a function that returns a call's requested dtype: `default` if the call requests none, None if
+    unknown.
     """
     return lambda args: dtype_of(args.get("dtype")) if args.has("dtype") else default
 
@@ -84,8 +84,8 @@ def broadcast(args: Arguments) -> Shape | None:
 
 
 def reduced(args: Arguments) -> Shape | None:
-    """Return the shape of a reduction's result: the input's shape without the reduced axis, or a scalar's
-    shape if the call gives no axis.
+    """Return the shape of a reduction's result: the input's shape without the reduced axis. Without an axis,
+    the result is a scalar.
     """
     value, axis = subject(args), args.get("axis", "reduction_indices")
     if axis == NONE:
@@ -135,8 +135,8 @@ def spaced(args: Arguments) -> Shape:
 
 
 def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
-    """Return a function that maps a call's arguments to the dtype of the result: the requested dtype, or else
-    the dtype that the library infers from the fill value.
+    """Return a function that returns the dtype of a call's result: the requested dtype, or else the dtype
+    that the library infers from the fill value.
     """
     default = "float64" if library == "np" else None
     return lambda args: (
@@ -200,7 +200,9 @@ def stacked(args: Arguments) -> Shape | None:
 
 
 def joined(args: Arguments) -> Shape | None:
-    """Return the shape of concatenated tensors: the sum of their sizes along one dimension."""
+    """Return the shape of concatenated tensors: the first tensor's shape, with the sum of all sizes along the
+    axis.
+    """
     parts, axis = _parts(args), _axis(args)
     first = parts[0].shape if parts else None
     if first is None or axis is None or not -len(first) <= axis < len(first):

@@ -57,7 +57,7 @@ _SURE_ARRAYS = words(
 def _is_sure(interpreter: Interpreter, tensor: Tensor, graph: bool = False) -> bool:
     """Return True if the tensor's dtype and shape are certain.
 
-    graph: even while a function is being traced, accept a tensor from outside of this function.
+    graph: accept a tensor from outside of the function that is being traced.
     """
     if tensor.made < 0 or tensor.inside or (interpreter.in_graph() is not None and not graph):
         return False

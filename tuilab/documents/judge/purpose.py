@@ -114,8 +114,8 @@ def label(region: Region) -> str:
 
 
 def counterpart(example: Example, region: Region) -> Region | None:
-    """Return a timing with which the example compares this one: in a ratio, on one printed line, in a table,
-    or by similar labels. None if there is none.
+    """Return the region whose time the example compares with this region's time: in a ratio, on one printed
+    line, in a table, or by similar labels. None if there is none.
 
     Two timings of training count as compared if their labels are similar, but name different methods, models
     or sizes.

@@ -106,8 +106,9 @@ def chains(example: Example) -> Iterator[Result]:
     """Yield an `elementwise` workload for the elementwise ops and small matrix products that a timed region
     repeats.
 
-    The workload contains the ops of one call if a timer or a loop repeats calls of a graph or function, the
-    ops of one iteration if the code divides the time by the number of iterations, or else all timed ops.
+    The workload contains the ops of one unit of work: one call, if a timer or a loop repeats the calls of a
+    graph or function; one iteration, if the code divides the time by the number of iterations; otherwise
+    everything that the region times.
     """
     calls = _calls(example)
     for region in example.regions:

@@ -1,4 +1,6 @@
-"""Rules for names, arguments and errors that do not exist in this version of TensorFlow."""
+"""Rules for names and arguments that the TensorFlow version lacks, and for handlers of errors that it never
+raises.
+"""
 
 import re
 from collections.abc import Iterator
