@@ -62,7 +62,7 @@ class ArmSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """
 
     devices: tuple[str, ...] = ("CPU", "GPU")
-    """Families (`CPU`; `GPU` for the first one; `GPU:*` for all) or single devices (`GPU:1`)."""
+    """Families (`CPU`; `GPU` for the first GPU; `GPU:*` for all GPUs) or single devices (`GPU:1`)."""
     modes: tuple[Mode, ...] = MODES
     inputs: tuple[Input, ...] = INPUTS
     dtypes: tuple[str, ...] = ()

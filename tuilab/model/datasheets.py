@@ -98,7 +98,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """
     launch_s: tuple[float, float]
     iteration_s: tuple[float, float]
-    """Seconds that a loop iteration waits for the host."""
+    """Seconds that one iteration of a loop waits for the host."""
     link: tuple[float, float]
     """Time of copies over the link, as a multiple of the time at the link's specified rate."""
     pageable: float

@@ -179,7 +179,7 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
 
 
 class PointAdded(_RunEvent, frozen=True, kw_only=True, tag="point-added"):
-    """A sweep goes on to a point that `run-started` did not list."""
+    """The sweep has a new point, which `run-started` did not list."""
 
     point: Point
 

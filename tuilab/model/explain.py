@@ -21,7 +21,7 @@ class KernelLine(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     """`CPU`, `GPU`, or `DEFAULT`, which also serves a GPU."""
     dtypes: tuple[str, ...] = ()
-    """Dtypes of the op's main type attribute; empty if the kernels accept any."""
+    """Dtypes of the op's main type attribute; empty if the kernels accept any dtype."""
     host_memory: tuple[str, ...] = ()
 
 

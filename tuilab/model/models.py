@@ -49,7 +49,9 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     bytes: float
     """Bytes of the layer's weights, and of the data that it exchanges with other layers."""
     share: float
-    """Share (0 … 1) of the call's time; time outside all layers is not included."""
+    """Share (0 … 1) of the call's time that the layer takes. The shares of all layers may add up to less than
+    1, because some time belongs to no layer.
+    """
     bound_by: BoundBy
     share_range: tuple[float, float] | None = None
     """The range of `share`: its 95% interval if `share` was measured by removing the layer; for any other

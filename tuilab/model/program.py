@@ -492,7 +492,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     account: tuple[AccountRow, ...] = ()
     """How the program spent its time, in rows with the longest time first."""
     on_a_gpu: OnGpu | None = None
-    """On a host without a GPU: an upper bound for the program's speed with one."""
+    """On a host without a GPU: an upper bound for the program's speed on a GPU."""
     cost: Cost = Cost()
     loads: tuple[Load, ...] = ()
     processes: tuple[ProcessRow, ...] = ()

@@ -77,7 +77,9 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     to_host: float = 0.0
     """Bytes copied from the device back to the host in every call."""
     host_s: float = 0.0
-    """Seconds per call that the host's processor needs on any device, for example to prepare images."""
+    """Seconds per call that the host's processor works whatever device computes, for example to prepare
+    images.
+    """
     host_parallel: bool = False
     """True if the host can divide `host_s` among its processors."""
     host_only: bool = False

@@ -151,7 +151,7 @@ measured with the presets on two cores.
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
 """Minimum seconds of a block. Longer blocks average over more calls, and waste less time between blocks."""
 FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 6, 0.4, 1.0
-"""The rounds, minimum warm-up and maximum warm-up (in seconds) of a short process.
+"""The number of rounds, and the minimum and maximum warm-up in seconds, of a short process.
 
 Six is the smallest number of rounds for which the median has an interval. More rounds would not reduce the
 differences between processes (docs/measuring.md).
@@ -166,7 +166,7 @@ after 0.05 s.
 FORKED_CHASE_S = 1.5
 """Maximum `Budget.chase_s` of a run's first process if the processes after it are forked."""
 FORK_S, FORKED_AROUND_S = 0.15, 0.1
-"""Estimated seconds to start and end a forked process, and estimated seconds that each arm adds to it outside
+"""Estimated seconds to start and end a forked process; estimated seconds per arm of that process, outside
 warm-up and rounds.
 """
 

@@ -1,4 +1,4 @@
-"""The self-test: the request, and one line per check."""
+"""The messages of the self-test: the request, and one line per check."""
 
 from typing import ClassVar
 

@@ -19,9 +19,11 @@ class GpuProcess(msgspec.Struct, frozen=True):
     unknown.
     """
     user: str = ""
-    """Owner; "" if unknown, as in a container, where the driver reports process ids of the host."""
+    """The process's owner; "" if unknown, as in a container, where the driver reports process ids of the
+    host.
+    """
     command: str = ""
-    """Command line; "" if unknown, as in a container."""
+    """The process's command line; "" if unknown, as in a container."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
