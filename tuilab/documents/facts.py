@@ -341,8 +341,9 @@ class Facts:
         return any(0 <= i < before and self._trace.events[i].place.loops == loops for i in made)
 
     def may_have_run(self, work: TraceEvent, before: int) -> bool:
-        """Return True if an unknown call may have run the timed function before the event `before`. True for
-        a model from outside of the document, because the code that created the model may have run it.
+        """Return True if an unknown call may have run the timed function before the event `before`. Also
+        return True for a model from outside of the document, because the code that created the model may have
+        run it.
         """
         value = subject_value(work) or work.arguments.get("self")
         if isinstance(value, Model) and value.assumed and id(value) not in self._built:

@@ -123,8 +123,8 @@ def hlo_key(hlo: str, device: str) -> Key:
 def device_meaning(event: XEvent, device: str, launched_by: Key | None) -> Meaning:
     """Return the meaning of an event in a GPU stream: a kernel or a copy, with the op that launched it.
 
-    The names (`tf_op`, `hlo_op`, copies) come from the profiler's source and from recordings with NVIDIA and
-    AMD GPUs.
+    The names of statistics and copies come from the profiler's source and from recordings with NVIDIA and AMD
+    GPUs.
     """
     if _COPIES.match(event.name):
         return Meaning("copy", Key(event.name, launched_by.name if launched_by else "", device), op=True)

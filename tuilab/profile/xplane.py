@@ -54,7 +54,9 @@ class Recording:
 
 
 def read(data: bytes) -> Recording:
-    """Parse a serialized XSpace. Raises google.protobuf's DecodeError, and ImportError without TensorFlow."""
+    """Parse a serialized XSpace. Raises google.protobuf's DecodeError for invalid data, and ImportError if
+    TensorFlow is not installed.
+    """
     space = _messages().XSpace()
     space.ParseFromString(data)
     lines = [line for plane in space.planes for line in _lines(plane)]

@@ -252,8 +252,8 @@ def _anchor(heading: str) -> str:
 
 
 def _fingerprints(result: FileResult) -> list[str]:
-    """Return a hash of file, code, line text and a counter for each finding. It stays the same if the line
-    moves.
+    """Return a hash for each finding: of its file, code and line text, and of a counter for findings with the
+    same three. The hash stays the same if the line moves.
     """
     seen: Counter[tuple[str, str]] = Counter()
     out = []

@@ -94,8 +94,8 @@ def _unrolled(
 
 
 def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, scope: Scope) -> Flow:
-    """Interpret the body once for all iterations. If the loop may have no iteration, merge the result with
-    the state before the loop.
+    """Interpret the body once for all iterations. If the loop may run zero times, merge the result with the
+    state before the loop.
     """
     loop = _loop(interpreter, node, found.count, found)
     if found.dataset is not None:

@@ -360,7 +360,8 @@ def _row(name: str) -> Op:
 
 
 def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
-    """Record the event, and return the tensor that it creates. A NumPy function waits for a tensor argument.
+    """Record the event, and return the tensor that it creates. A NumPy function waits until its tensor
+    arguments are computed.
 
     In a graph, creating a tensor is an op, while NumPy draws random numbers only once, during tracing.
     """
@@ -489,8 +490,8 @@ def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
 def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a call that makes an array from a list or a tensor. It waits for a tensor. An array of
-    measured times counts as a measured time.
+    """Evaluate a call that makes an array from a list or a tensor. The call waits until the tensor is
+    computed. An array of measured times counts as a measured time.
     """
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":

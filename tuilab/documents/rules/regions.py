@@ -191,7 +191,7 @@ _CHEAP = ("host-op", "python", "print")
 
 
 def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """Yield each earlier event whose result the region only reads. Yields nothing if the region binds names,
+    """Yield the earlier events whose results the region only reads. Yields nothing if the region binds names,
     because TL101 reports such a region.
     """
     if not any(event.kind == "bind" for event in events):
@@ -199,7 +199,7 @@ def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> 
 
 
 def _computed_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """Yield each event before the region whose result the region reads or binds to a name."""
+    """Yield the earlier events whose results the region reads or binds to names."""
     for event in events:
         value = event.arguments.get("value")
         if event.kind not in ("bind", "sync") or not isinstance(value, Tensor) or value.made < 0:

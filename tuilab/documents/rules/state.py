@@ -89,8 +89,8 @@ def _late(example: Example) -> Iterator[Hit]:
 
 
 def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
-    """Return an event that starts TensorFlow before the setting runs, possibly in an earlier iteration; None
-    if there is none.
+    """Return an event that starts TensorFlow before the setting is made, possibly in an earlier iteration;
+    None if there is none.
     """
     events = example.trace.events
     for earlier in _earlier(example, event):
