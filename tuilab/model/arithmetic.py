@@ -261,7 +261,9 @@ def _count_solve(cost: float, each: float) -> Callable[[Shaped], float]:
 
 
 def _tall(m: int, n: int) -> float:
-    """Return the number of operations of a Householder QR of an m × n matrix that also forms Q."""
+    """Return the number of operations of the QR decomposition of an m × n matrix by Householder reflections,
+    including Q.
+    """
     small = min(m, n)
     return 4.0 * m * n * small - 4.0 / 3 * small**3
 

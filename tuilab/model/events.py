@@ -360,7 +360,7 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     bytes: Count = 0
     """Bytes of the output; 0 if not known."""
     count: Calls = 1
-    """Number of identical nodes that this one represents."""
+    """Number of identical nodes that this node represents."""
     gpu: bool | None = None
     """Forecast from the kernel registry: True if a GPU would run the op in this TensorFlow build, with the
     op's data on the GPU; None if the question does not apply.

@@ -56,7 +56,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The minimum work of one call. None means that a number is unknown."""
 
     flop: float | None = None
-    """Number of arithmetic operations by convention; a multiply-add counts as two."""
+    """Number of arithmetic operations, counted by convention: a multiply-add counts as two."""
     least_flop: float | None = None
     """Number of operations that even the best known algorithm needs; None if that number is `flop`."""
     by_dtype: dict[str, float] = {}

@@ -98,7 +98,9 @@ class ArmState:
     error: tuple[str, ...] = ()
     cells: dict[int, ArmSamples] = field(default_factory=dict)
     placement: dict[int, list[Node]] = field(default_factory=dict)
-    """The ops at each point. `placed_in` holds the number of the process that reported them, from 1."""
+    """The ops at each point. `placed_in` holds, for each point, the number of the process that reported the
+    ops, from 1.
+    """
     placed_in: dict[int, int] = field(default_factory=dict)
     work: dict[int, Work] = field(default_factory=dict)
     layers: dict[int, tuple[LayerWork, ...]] = field(default_factory=dict)
