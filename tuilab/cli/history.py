@@ -76,7 +76,7 @@ ROOM = 120
 
 
 def echo_line(head: str, answer: str) -> None:
-    """Print the line of a run or program, on a narrow terminal with the answer on a second line."""
+    """Print the line of a run or program. On a narrow terminal, print the answer on a second line."""
     most = columns()
     if most >= ROOM or not most:
         click.echo(cut(f"{head}  {answer}", most or len(head) + len(answer) + 2).rstrip())

@@ -65,8 +65,10 @@ def read(data: bytes) -> Recording:
 
 @cache
 def _messages() -> ModuleType:
-    """Return the protocol buffer classes of the profiler's file without importing TensorFlow, which can share
-    them if it is imported too. Raises ImportError if TensorFlow is not installed.
+    """Return the protocol buffer classes of the profiler's file without importing TensorFlow. If TensorFlow
+    is imported as well, it uses the same classes.
+
+    Raises ImportError if TensorFlow is not installed.
     """
     found = importlib.util.find_spec("tensorflow")
     places = [

@@ -179,7 +179,7 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return True if x and y are the same lists as before, perhaps with more points."""
+        """Return True if x and y are the lists that were thinned, perhaps with more points by now."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:

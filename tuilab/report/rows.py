@@ -70,7 +70,7 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
 
 
 def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
-    """Return each arm's time divided by the time of the fastest arm with the same work, by arm id.
+    """Return, by arm id, each arm's time divided by the time of the fastest arm with the same work.
 
     If the run compared the two arms, this is the ratio in the answer. It covers the rounds that both arms
     have, so it may differ from the ratio of the medians. Otherwise it is the ratio of the displayed medians,
@@ -367,7 +367,7 @@ def provenance(result: RunResult) -> list[str]:
 
 
 def machine_lines(result: RunResult) -> list[str]:
-    """Return a sentence for each host that measured; [] if only this machine did."""
+    """Return a sentence for each host that measured; [] if only this machine measured."""
     if set(result.machines) <= {""}:
         return []
     return [f"{host or LOCAL}: {machine_sentence(line)}" for host, line in result.machines.items()]

@@ -83,7 +83,7 @@ def structs(*roots: Any) -> Iterator[type]:
 
 def meanings(struct: type) -> dict[str, str]:
     """Return the docstring of each field of a struct, including its bases, by JSON name; "" for a field
-    without docstring.
+    without a docstring.
     """
     texts: dict[str, str] = {}
     for base in reversed(struct.__mro__):

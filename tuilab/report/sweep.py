@@ -104,7 +104,9 @@ def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[l
 
 
 def lanes(nodes: Iterable[Node]) -> list[str]:
-    """Return a line such as `CPU:0 ━━━ 2 ops` per device, then a line per pair of devices with copies."""
+    """Return a line such as `CPU:0 ━━━ 2 ops` per device, then a line for the copies between each pair of
+    devices.
+    """
     ops: Counter[str] = Counter()
     copies: Counter[tuple[str, str]] = Counter()
     moved: Counter[tuple[str, str]] = Counter()

@@ -244,7 +244,9 @@ class Interpreter:
             self.depth -= 1
 
     def condition(self, node: ast.expr, scope: Scope) -> Value:
-        """Evaluate a condition. Comparing a measured time with a limit does not count as using its result."""
+        """Evaluate a condition. Comparing a measured time with a limit does not count as a use of the
+        time.
+        """
         self._limits += 1
         try:
             return self.evaluate(node, scope)
@@ -449,9 +451,7 @@ class Interpreter:
 
     @contextmanager
     def at(self, **changes: Any) -> Iterator[None]:
-        """Inside the `with`, interpret code in a different context: in a loop, a scope, or a traced
-        function.
-        """
+        """Inside the `with`, events belong to a changed context: a loop, a scope, or a traced function."""
         before = self.place
         self.place = replace(before, **changes)
         try:
@@ -461,8 +461,8 @@ class Interpreter:
 
     @contextmanager
     def reading(self, file: str, line: int) -> Iterator[None]:
-        """Inside the `with`, interpret the neighboring module `file`; everything in the module counts as
-        `line` of the document, which imports or calls it. `file` is "" for the document's own code.
+        """Inside the `with`, code belongs to the neighboring module `file` ("" for the document itself). All
+        of it counts as `line` of the document, which imports or calls the module.
         """
         before = self.away
         self.away = (before or line) if file else 0

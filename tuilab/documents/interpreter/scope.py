@@ -95,8 +95,8 @@ class Journal:
 
 
 def either(one: Value | None, other: Value | None, line: int) -> Value | None:
-    """Return a value that may be `one` or `other`. A branch that does not bind the name has None; then return
-    the value of the other branch.
+    """Return a value that may be `one` or `other`. If one of them is None, because its branch does not bind
+    the name, return the other.
     """
     if one is None or other is None or one is other:
         return one if other is None else other

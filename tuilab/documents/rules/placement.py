@@ -99,8 +99,8 @@ def _is_strict(example: Example, scope: DeviceScope) -> bool:
 
 
 def _labelled_cpu(example: Example) -> Iterator[Hit]:
-    """Yield a hit for the first time that is labeled CPU and compared with a GPU time although no scope puts
-    its work on the CPU.
+    """Yield a hit for the first measurement that is labeled CPU and compared with a GPU, although no scope
+    puts its work on the CPU.
     """
     if not any(map(_is_of_gpu, example.timing_of.values())):
         return
