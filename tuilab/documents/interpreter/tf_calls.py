@@ -199,7 +199,7 @@ def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.raw_ops.")
 def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Evaluate a raw op, which may compute, create a dataset or change a state."""
+    """Evaluate a raw op, which may compute, create a dataset, or change state."""
     interpreter.event("opaque", name, args.line, args.values)
     return Tensor(None, None, inside=interpreter.in_graph() is not None)
 

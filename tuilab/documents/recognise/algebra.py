@@ -188,8 +188,8 @@ _ADDED_TO = re.compile(r"\b(\w+)\s*(?:\+=|=(?!=).*\b\1\b)")
 
 
 def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) -> int:
-    """Return the number of loops around an event that only repeat the timed work. Any further, inner loops
-    are part of the work.
+    """Return how many outer loops around an event only repeat the timed work. The inner loops are part of the
+    work.
     """
     trace, loops = example.trace, event.place.loops
     graph = event.place.traced.graph if event.place.traced is not None else None
