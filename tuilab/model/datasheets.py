@@ -58,8 +58,8 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def launch(self) -> Rating:
-        """The shortest published kernel launch of the GPU's family, in seconds; of all families if none is
-        published for this one.
+        """The shortest published kernel launch of the GPU's family, in seconds; the shortest of any GPU if
+        none is published for the family.
         """
         return LEAST_LAUNCH.get(self.family) or min(LEAST_LAUNCH.values(), key=lambda figure: figure.value)
 

@@ -13,7 +13,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """A Python environment for a worker, with another TensorFlow or other settings than the lab's own."""
 
     name: str = ""
-    """The name shown as the arms' host; "" if this environment replaces the lab's own."""
+    """The name shown as the arms' host; "" if the environment replaces the lab's own environment."""
     python: str
     """Path of the interpreter, with symbolic links not resolved."""
     folder: str

@@ -139,7 +139,7 @@ class Point(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
-    """A run starts. If it sweeps a parameter, points may be added later (`point-added`)."""
+    """A run starts. A sweep may add points later (`point-added`)."""
 
     scenario: Scenario
     arms: tuple[Arm, ...]
@@ -413,7 +413,7 @@ class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
 
     arm: str
     nodes: tuple[Node, ...]
-    """The ops and copies. If an arm has several placement events, this event adds to the earlier ones."""
+    """The ops and copies. If an arm has several placement events, their ops and copies add up."""
     point: Count = 0
 
 

@@ -41,7 +41,7 @@ class OpExplanation(msgspec.Struct, frozen=True, kw_only=True):
     attribute: str = ""
     """The op's attribute for the dtype; "" if the op has none."""
     forced: str = ""
-    """TensorFlow's error message when the op is forced onto the GPU; "" if this could not be tried."""
+    """TensorFlow's error message when the op is forced onto the GPU; "" if forcing it was impossible."""
     gpu_visible: bool = False
 
 

@@ -112,7 +112,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     spans_left: int = 0
     """Number of timeline events omitted from `spans`."""
     diagnosis: tuple[str, ...] = ()
-    """What takes the time of a call, in sentences, the most informative one first."""
+    """What takes the time of a call, in sentences, beginning with the most informative."""
     account: Account | None = None
     """The time of a call split into phases; None if the profile comes from version 0.1 or older."""
     notes: tuple[str, ...] = ()

@@ -364,14 +364,14 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     input is faster.
     """
     first: tuple[str, ...] = ()
-    """Changes to make before this one."""
+    """Changes to make before the recommended change."""
     preset: str = ""
     """Name of a preset that demonstrates the same problem."""
     sizes: dict[str, int] = msgspec.field(default_factory=dict)
     """The program's sizes as parameters of the preset, if known."""
     part_of: Code | None = None
-    """The larger finding that includes this finding's time. Fixing both saves no more time than fixing the
-    larger one.
+    """The larger finding that includes this finding's time. Fixing both findings saves no more time than
+    fixing the larger one.
     """
     tried: Tried | None = None
 

@@ -233,8 +233,8 @@ class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     b: str
     """Id of the arm that is faster below the crossover."""
     at: float | None
-    """The crossover, or the first one if `status` is `several`; None unless `status` is `found` or
-    `several`.
+    """The size at the crossover, or at the first of `several` crossovers; None if `status` is neither `found`
+    nor `several`.
     """
     ci95: tuple[float, float] | None
     """The 95% interval of `at`."""
@@ -339,7 +339,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     machines: dict[str, MachineLine] = {}
     """The machine of each host, by the host's name in the arms ("" for this host)."""
     environments: tuple[EnvironmentPair, ...] = ()
-    """If the run measured several environments: comparisons of the first one with each of the others."""
+    """If the run measured several environments: comparisons of the first environment with each other
+    environment.
+    """
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
     bounds: tuple[GpuBound, ...] = ()

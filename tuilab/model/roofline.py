@@ -178,8 +178,8 @@ class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     sync_s: float
     """Seconds of one synchronization with no work pending."""
     others: float = 0.0
-    """Share of the processors (0 … 1) that other processes used during the measurement. If it is large, the
-    roofs may be too low.
+    """Share of the processors (0 … 1) that other processes used during the measurement. If this share is
+    large, the roofs may be too low.
     """
     devices: dict[str, DeviceRoofs] = {}
     """Roofs by TensorFlow's device name, `CPU:0`."""

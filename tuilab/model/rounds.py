@@ -16,7 +16,7 @@ class CellRounds:
     seconds: "array[float]"
     """Total seconds of the calls in each block."""
     latencies: "array[float]"
-    """Seconds of a single call, for each block that has one."""
+    """Seconds of a single call, for each block with such a measurement."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Rounds:
     count: int
     cells: tuple[CellRounds, ...]
     canaries: "array[float]"
-    """Seconds of the canary (a small fixed workload), for each round that has one."""
+    """Seconds of the canary (a small fixed workload), for each round that ran it."""
     repeated: int
     timed_s: float
     """Seconds inside timed blocks since the start of the run."""
