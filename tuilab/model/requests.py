@@ -77,7 +77,7 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     known. If None, the worker neither reports nor measures roofs.
     """
     roofs_later: bool = False
-    """Do not measure roofs during the run. `Finished` reports whether they must still be measured."""
+    """Do not measure roofs during the run. `Finished` reports whether roofs must still be measured."""
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):

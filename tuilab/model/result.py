@@ -75,7 +75,7 @@ class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     """Number of blocks in the undisturbed rounds."""
     sentence: str
-    """A sentence that compares this median with the median of all rounds."""
+    """A sentence that compares `median_s` with the median of all rounds."""
 
 
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
