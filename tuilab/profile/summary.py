@@ -1,4 +1,4 @@
-"""Turns the sums of a profile into the messages to send. Pure functions."""
+"""Summarizes the sums of a profile: times per op and per device, and the timeline. Pure functions."""
 
 from collections.abc import Sequence
 

@@ -67,8 +67,8 @@ class Code:
 
     cell: the magic that times the whole example. size: approximate number of nodes in the syntax tree. shows:
     the example displays the value of its last statement, as a notebook does. yields: the example may contain
-    a generator. deferred: calls build a graph, if the example is its own program. excerpt: the example is
-    part of an article, which omits obvious code.
+    a generator. deferred: calls build a graph for a session, as in TensorFlow 1; None if the example is not a
+    separate program. excerpt: the example is part of an article, which omits obvious code.
     """
 
     number: int
