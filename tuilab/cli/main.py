@@ -208,7 +208,7 @@ _UNNAMED = {
     **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
     errno.ENOENT: "the current folder",
 }
-"""Names for the affected file in a message about an OSError without a file name, by errno."""
+"""The file to name in the message for an OSError that has no file name, by errno."""
 
 
 def about_history(error: sqlite3.Error) -> str:

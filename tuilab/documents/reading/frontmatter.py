@@ -7,7 +7,7 @@ _LINE = re.compile(r"^(title|date|id|slug)\s*[:=]\s*(.*)$", re.IGNORECASE)
 
 
 def front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
-    """Return the values, and the number of lines of the front matter (0 if there is none)."""
+    """Return the values in the front matter, and its number of lines (0 if there is none)."""
     fence = lines[0].strip() if lines else ""
     if fence not in ("---", "+++"):
         return {}, 0
