@@ -65,6 +65,43 @@ def test_each_damage_is_named_with_its_run(tmp_path, damage, words):
     assert any(words in finding.what for finding in report.findings)
 
 
+@pytest.mark.parametrize(("table", "last_child"), [("runs", True), ("sqlite_autoindex_runs_1", False)])
+def test_an_unreadable_page_affects_only_the_runs_on_it(tmp_path, table, last_child):
+    file = filled(tmp_path, runs=12)
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        query = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+        (page,) = connection.execute(query, (table,)).fetchone()
+    data = bytearray(file.read_bytes())
+    if last_child:  # the root page has the number of its last child at this offset
+        page = int.from_bytes(data[(page - 1) * size + 8 : (page - 1) * size + 12], "big")
+    data[(page - 1) * size] = 0
+    file.write_bytes(data)
+    report = check(file)
+    assert (report.runs, report.rounds) == (12, 3_600)
+    wrong = {finding.run: finding.what for finding in report.findings if finding.run}
+    assert set(wrong.values()) == ({"its entry in the list of runs is missing"} if last_child else set())
+    assert len(wrong) < 6 and any(not finding.run for finding in report.findings)
+    repair(file)
+    assert rounds(tmp_path) == {f"run{i}": 300 for i in range(12)}
+    with contextlib.closing(Store.open(tmp_path)) as store:
+        answers = {line.run: line.answer for line in store.runs()}
+    assert {run for run, answer in answers.items() if answer != "CPU graph is fastest."} == set(wrong)
+
+
+def test_a_hostile_run_id_is_reported_in_one_short_line(tmp_path):
+    file = filled(tmp_path, runs=3)
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute(
+            "UPDATE events SET run = ? WHERE run = 'run0' AND number = 0", ("\x1b[31m" + "x\n" * 300,)
+        )
+        connection.commit()
+    names = {finding.run for finding in check(file).findings} - {"", "run0", "run1", "run2"}
+    assert len(names) == 1 and all(len(name) <= 100 and name.isprintable() for name in names)
+
+
 def test_a_repair_keeps_runs_tags_and_notes_and_the_damaged_file(tmp_path):
     file = filled(tmp_path)
     connection = sqlite3.connect(file)

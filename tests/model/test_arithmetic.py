@@ -138,6 +138,11 @@ def test_einsum_counts_each_combination_of_its_labels(
         )
 
 
+def test_einsum_with_one_operand_counts_only_sums() -> None:
+    for equation, made, count in (("ij->i", (4,), 20), ("ij->", (), 20), ("ij->ji", (5, 4), 0)):
+        assert arithmetic(op("Einsum", (4, 5), out=made, equation=equation)) == count
+
+
 def test_a_sparse_product_counts_the_stored_elements() -> None:
     shapes = (30, 2), (30,), (2,), (50, 8)
     assert arithmetic(op("SparseTensorDenseMatMul", *shapes, out=(40, 8))) == 2 * 30 * 8

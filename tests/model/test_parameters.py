@@ -12,6 +12,7 @@ from tuilab.model.parameters import (
     MultipleOf,
     check_value,
     check_values,
+    nearest,
     parse_value,
 )
 
@@ -47,6 +48,20 @@ def test_a_wrong_value_names_the_parameter_the_value_and_what_is_allowed(paramet
 @given(st.integers(256, 2**24))
 def test_a_typed_value_is_parsed_exactly(value):
     assert parse_value(SAMPLES, f"{value:,}") == value
+
+
+@pytest.mark.parametrize(
+    "parameter", [SAMPLES, STEP, LogInteger(name="n", help="", default=8, low=8, high=64, multiple=8)]
+)
+def test_the_nearest_accepted_value_is_found(parameter):
+    step = parameter.step if isinstance(parameter, Integer) else parameter.multiple
+    accepted = range(parameter.low, min(parameter.high, 2_000) + 1, step)
+    for value in (-5, 0, 1, 7.9, 8.3, 13, 27, 60.1, 300.2, 1_999):
+        found = nearest(parameter, value)
+        assert found == check_value(parameter, found)
+        if parameter.high < 2_000 or value >= 256:
+            assert abs(found - value) == min(abs(each - value) for each in accepted)
+    assert nearest(parameter, 2.0**40) == parameter.high
 
 
 def test_typed_values_take_units_and_suffixes():

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from tests.made import GPU_GRAPH as GPU
 from tests.made import GRAPH as CPU
 from tests.made import folded, started
+from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
 from tuilab.model.scenario import AROUND_S, BLOCK_S, FURTHER_ROUNDS, FURTHER_WARM_S, Budget
 
@@ -47,6 +48,12 @@ def test_events_fold_into_the_state_of_a_run():
 def test_a_replay_of_the_encoded_stream_gives_the_same_state():
     lines = b"".join(e.encode(event) for event in story()).splitlines()
     assert folded(*map(e.decode, lines)) == folded(*story())
+
+
+def test_figures_that_are_kept_for_reuse_do_not_make_equal_runs_differ():
+    one, other = folded(*story()), folded(*story())
+    summarise(one)
+    assert one == other
 
 
 def test_events_of_other_runs_and_arms_change_nothing():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.report.test_whole_reports import Text
 from tuilab.report import axes
-from tuilab.report.axes import PlotAxis, limits, linear, logarithmic, place, powers_of_two, ticks
+from tuilab.report.axes import PlotAxis, laid, limits, linear, logarithmic, place, powers_of_two, ticks
 
 TIMES = st.floats(1e-9, 1e4, allow_nan=False)
 
@@ -134,3 +134,9 @@ def test_the_axes_of_drawn_ranges(snapshot):
     assert re.sub(
         r"\d+\.\d+(?:e[-+]\d+)?", lambda found: f"{float(found[0]):.6g}", "\n".join(out)
     ) == snapshot(extension_class=Text)
+
+
+def test_labels_that_overlap_or_do_not_fit_are_left_out():
+    labels = [(0, "a"), (1, "b"), (3, "cd"), (5, "e"), (6, "fg"), (9, "hi")]
+    assert laid(labels, 10) == "a  cd fg  "
+    assert laid(labels, 11, first=3) == "   cd fg hi"

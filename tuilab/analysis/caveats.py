@@ -89,7 +89,7 @@ def two_levels(samples: Sequence[float]) -> Levels | None:
 
     values = np.asarray(samples, dtype=float)
     logs = np.sort(np.log(values[np.isfinite(values) & (values > 0)]))
-    least = max(2, math.ceil(LEAST_SHARE * len(logs)))
+    least = math.ceil(LEAST_SHARE * len(logs))
     if len(logs) < LEVELS_FROM:
         return None
     cut = _parting(logs, least)

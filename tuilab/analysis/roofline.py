@@ -46,12 +46,12 @@ LITTLE = 0.01
 class Floor:
     """The minimum seconds of a call, in total and for each part."""
 
-    arithmetic_s: float = 0.0
-    memory_s: float = 0.0
-    launches_s: float = 0.0
-    copies_s: float = 0.0
-    input_s: float = 0.0
-    total_s: float = 0.0
+    arithmetic_s: float
+    memory_s: float
+    launches_s: float
+    copies_s: float
+    input_s: float
+    total_s: float
 
     @property
     def work_s(self) -> float:

@@ -283,7 +283,7 @@ def controls(
 def _choice(name: str, help: str, options: Sequence[str], present: str) -> Control:
     """Return a slider for a choice. If `present` is not among the options, it becomes an extra stop."""
     there = tuple(dict.fromkeys([*options, present]))
-    return Control(Choice(name=name, help=help, default=there[0], options=there), present)
+    return Control(Choice(name=name, help=help, default=present, options=there), present)
 
 
 def device_choice(settings: Settings, machine: Machine | None, known: Sequence[str] = ()) -> Control:

@@ -210,7 +210,7 @@ class LabState:
     def in_processes(self) -> bool:
         """True while the current settings are measured in several processes, one after another."""
         shown, settings = self.shown, self.settings
-        if self.replay or settings is None or not self.asked or self.asked != shown.run:
+        if self.replay or settings is None or self.asked != shown.run:
             return False
         if shown.status is not None:  # a resumed run, before its next process starts
             return True

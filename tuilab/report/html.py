@@ -75,7 +75,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = F
     """
 
     def line(tag: str, row: Sequence[str]) -> str:
-        if numeric and len(row) > 3 and not any(row[2:-1]):
+        if numeric and not any(row[2:-1]):
             spans = [("", row[0]), (f" colspan={len(row) - 2}", row[1]), ("", row[-1])]
         else:
             figures = [numeric and 0 < i < len(head) - 1 and ", " not in text for i, text in enumerate(row)]

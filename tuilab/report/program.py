@@ -314,7 +314,7 @@ def compared(a: Page, b: Page) -> list[str]:
         same = all(intervals) and _overlap(*intervals)
         out.append(f"{one} → {other} a step" + (", no difference beyond the noise" if same else ""))
     shares = [{part.name: part.share for part in page.parts} for page in (a, b)]
-    names = sorted(shares[0].keys() | shares[1].keys(), key=lambda name: -shares[0].get(name, 0.0))
+    names = sorted(shares[0] | shares[1], key=lambda name: -shares[0].get(name, 0.0))
     out += [
         f"{name} {percent(shares[0].get(name, 0.0))} → {percent(shares[1].get(name, 0.0))}" for name in names
     ] * all(shares)
