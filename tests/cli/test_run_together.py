@@ -5,11 +5,6 @@ import json
 import pytest
 
 from tests import calling
-from tests.made import GRAPH, machine, started
-from tuilab.lab.together import runner_of_each
-from tuilab.model.errors import InputError
-from tuilab.model.machine import Device
-from tuilab.model.requests import Measure
 
 WORDS = "run matmul-dtypes --dtype float32 --mode graph --set m=256 --device CPU:0 --device CPU:1 --together"
 
@@ -31,11 +26,3 @@ def test_each_device_is_measured_alone_and_together_with_the_other(tmp_path, mon
         assert line["alone_s"] == arms[line["arm"]]["median_s"]
         assert line["together_s"] == arms[line["arm"] + ".together"]["median_s"]
         assert line["ci95"][0] <= line["ratio"] <= line["ci95"][1]
-
-
-def test_together_needs_more_than_one_device():
-    begun = started("r", GRAPH)
-    request = Measure(id="r", scenario=begun.scenario, arms=begun.arms, budget=begun.budget)
-    two = machine(devices=(Device("CPU:0"), Device("CPU:1")))
-    with pytest.raises(InputError, match="--together.*CPU:0, CPU:1"):
-        runner_of_each(request, {"": two})

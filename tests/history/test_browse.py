@@ -1,5 +1,7 @@
 """The list of runs is loaded page by page. Searching, sorting and pruning never read the whole list."""
 
+import math
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -195,6 +197,9 @@ def test_a_prune_can_be_previewed(store):
     newest = store.prune_candidates(size=sizes["r4"] + sizes["r3"])
     assert set(newest.runs) == {"r2"}
     assert store.prune_candidates() == PruneCandidates()
+    for days, size in ((-1.0, None), (math.inf, None), (math.nan, 10**9), (None, -1), (30.0, -1)):
+        with pytest.raises(ValueError):
+            store.prune_candidates(days, size)
     assert store.prune(size=sizes["r4"] + sizes["r3"]) == ["r2"]
 
 

@@ -241,6 +241,17 @@ def test_runs_kept_next_to_a_store_of_a_later_tuilab_are_restored(tmp_path, monk
     store.close()
 
 
+@pytest.mark.parametrize(("there", "elsewhere"), [(5, 3), (3, 5)])
+def test_a_run_taken_back_from_elsewhere_never_loses_rounds(tmp_path, monkeypatch, there, elsewhere):
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    for place, count in ((tmp_path, there), (tmp_path / BESIDE, elsewhere)):
+        with contextlib.closing(Store.open(place)) as store:
+            keep(store, count=count)
+            store.conclude("r1", "ok", "")
+    with contextlib.closing(Store.open()) as store:
+        assert store.find("r1").rounds == 5
+
+
 @pytest.mark.skipif(os.getuid() == 0, reason="root can write everywhere")
 def test_with_a_read_only_home_a_user_has_runs_in_memory(tmp_path):
     tmp_path.chmod(0o500)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tuilab.doctor import examine, hardware
-from tuilab.lab.watch import Watched, find_others, place_of
+from tuilab.lab.watch import BESIDE_S, Watched, find_others, place_of
 from tuilab.model.program import Facts, Hello
 from tuilab.program.fold import Process
 
@@ -77,3 +77,17 @@ def test_without_a_driver_no_process_is_named(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("tuilab.telemetry.sampler.open_nvml", absent)
     assert find_others(Watched(("train.py",))) == ([], {})
+
+
+def test_other_programs_are_looked_for_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Watched] = []
+    now = [1_000.0]
+    monkeypatch.setattr("tuilab.lab.watch.time", SimpleNamespace(time=lambda: now[0]))
+    monkeypatch.setattr("tuilab.lab.watch.find_others", lambda of: looked.append(of) or (["other"], {}))
+    monkeypatch.setattr(Watched, "keep", lambda self: None)
+    program = Watched(("train.py",))
+    for seconds, facts, times in ((0.0, 0, 0), (0.0, 1, 1), (1.0, 1, 1), (BESIDE_S, 1, 2), (BESIDE_S, 0, 2)):
+        now[0] += seconds
+        program.take(1, Facts(memory={"GPU:0": (1, 2)} if facts else {}), None)
+        assert len(looked) == times
+    assert program.place.others == ("other",)

@@ -288,3 +288,11 @@ def test_a_click_on_the_track_gives_the_roundest_value_of_its_cell():
     assert value_at(log(1, 16), 1, 3) == 4, "8 lies on the border, and belongs to the next cell"
     # halves are rounded up, so that a larger value never gets a lower cell
     assert [cell_of(steps_of(8), value, 5) for value in range(9)] == [0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+@pytest.mark.parametrize("parameter", [log(64, 64), steps_of(0)])
+def test_a_slider_with_a_single_value_stays_there(parameter):
+    only = parameter.low
+    assert (fraction(parameter, only), cell_of(parameter, only, 9), stops(parameter)) == (0.0, 0, [only])
+    assert {value_at(parameter, cell, 9) for cell in range(9)} == {only}
+    assert [next_stop(parameter, only, way) for way in (-1, 1)] == [only, only]

@@ -66,7 +66,8 @@ def test_the_nearest_accepted_value_is_found(parameter):
 
 def test_typed_values_take_units_and_suffixes():
     assert parse_value(FRAME, "1k samples") == 1024
-    assert parse_value(PAD, "on") is True
+    assert [parse_value(PAD, word) for word in ("on", "true", " Yes ", "1")] == [True] * 4
+    assert [parse_value(PAD, word) for word in ("off", "false", "NO", "0")] == [False] * 4
     with pytest.raises(InputError, match="float32, float64"):
         parse_value(DTYPE, "float16")
 

@@ -5,7 +5,9 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -23,9 +25,11 @@ from tuilab.model.claims import Claim
 from tuilab.model.datasheets import SHEETS
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
+from tuilab.report.chart import Chart, live_chart
 from tuilab.report.formats import FORMATS
 from tuilab.report.roofline import roofline_chart
 from tuilab.report.svg import svg
+from tuilab.report.sweep import describe_point, heat_of, pair, sweep_chart
 from tuilab.report.text import lines, table
 
 
@@ -50,6 +54,34 @@ def test_the_answers_of_many_drawn_runs(snapshot):
         added = size_to_add(state, round) if state.sweep and len(state.sweep.axes) == 1 else None
         out.append(f"{seed} {digest(table(result))} {digest(rounded(result))} {added or ''} {result.answer}")
     assert "\n".join(out) == snapshot(extension_class=Text)
+
+
+def test_the_charts_of_many_drawn_runs(snapshot):
+    """The snapshot has digests of each run's curves and points. Every second run is unfinished."""
+    out = []
+    for seed in range(0, 300, 4):
+        events = drawn_events(seed)
+        state = folded(*events[: len(events) * (1 + seed % 7) // 8 if seed % 8 else None])
+        result = summarise(state, claims(state))
+        charts = [live_chart(state, figures={arm.id: arm for arm in result.arms})]
+        charts += [sweep_chart(result)] if len(result.axis) == 1 else []
+        said: list[object] = [heat_of(result, *pair(result)), [in_words(chart) for chart in charts]]
+        for name in result.axis:
+            values = sorted({point.values[name] for point in state.points})
+            said += [describe_point(state, arm, (name, value)) for arm in state.arms for value in values]
+        out.append(f"{seed} {' '.join(digest(significant(each)) for each in said)}")
+    assert "\n".join(out) == snapshot(extension_class=Text)
+
+
+def in_words(chart: Chart) -> list[object]:
+    """Return all that a chart shows, with the text of each series' first and last point."""
+    series = [replace(each, tell=None) for each in chart.series]
+    points = [each.tell(index) for each in chart.series if each.tell and len(each.y) for index in (0, -1)]
+    return [replace(chart, series=series), points]
+
+
+def significant(part: object) -> str:
+    return re.sub(r"\d+\.\d+(e-?\d+)?", lambda number: f"{float(number[0]):.9g}", repr(part))
 
 
 @pytest.mark.parametrize("name", NAMES)
