@@ -91,3 +91,18 @@ def test_other_programs_are_looked_for_at_intervals(monkeypatch: pytest.MonkeyPa
         program.take(1, Facts(memory={"GPU:0": (1, 2)} if facts else {}), None)
         assert len(looked) == times
     assert program.place.others == ("other",)
+
+
+def test_devices_are_sampled_while_a_process_runs_steps() -> None:
+    program, read = Watched(("train.py",)), []
+    program.devices = SimpleNamespace(read=read.append)
+    program.processes = {1: Process()}
+    program.sample()
+    process = program.processes[1] = Process(hello=HELLO)
+    program.sample()
+    assert read == [], "it runs no steps"
+    process.waits.n = 1_000
+    program.sample()
+    process.ended = True
+    program.sample()
+    assert read == [HELLO.pid]

@@ -13,7 +13,7 @@ from tuilab.lab.resume import check_code, check_same, describe_rest, further, fu
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.model.scenario import AROUND_S, BUDGET, Scenario
 
 QUICK, STANDARD, PUBLISH = (BUDGET[name] for name in ("quick", "standard", "publish"))
 
@@ -36,7 +36,12 @@ def test_a_run_gets_the_processes_that_its_precision_needs_and_at_most_twenty_mo
 
 def test_only_a_finished_run_of_one_machine_gets_more_processes():
     ended = run_of("r1", 3, GRAPH)
-    assert further(folded(*ended), 1.0, PUBLISH).budget.further_s == 0.0, "all its processes are long"
+    more = further(folded(*ended), 1.0, PUBLISH)
+    assert more.budget.further_s == 0.0, "all its processes are long"
+    each_s = PUBLISH.limit_s / PUBLISH.workers
+    assert more.budget.limit_s == pytest.approx(each_s * more.budget.workers)
+    further_each_s = 5.0 + PUBLISH.warm_s + AROUND_S + each_s
+    assert further_s(more, machine(), 5.0) == pytest.approx((more.budget.workers - 1) * further_each_s)
     assert further(folded(*ended[:-1]), 1.0, QUICK) is None
     assert further(folded(*run_of("r1", 3, msgspec.structs.replace(GRAPH, host="far"))), 1.0, QUICK) is None
 
@@ -79,6 +84,12 @@ def test_the_rest_of_a_run_is_described_by_the_precision_that_it_reaches():
     gpu = machine(devices=(CPU, GPU))
     # With a GPU, processes cannot be forked, so each of 15 further processes imports TensorFlow.
     assert further_s(near, gpu, 10.0) - further_s(near, gpu, 3.0) == pytest.approx(15 * 7.0)
+    for there, once in ((machine(), 3.0), (gpu, 0.0)):
+        left = [
+            further_s(msgspec.structs.replace(near, worker=done), there, 3.0) - once for done in range(1, 15)
+        ]
+        assert left == sorted(left, reverse=True) and left[-1] > 0
+        assert left[0] == pytest.approx(15 * left[-1] / 2), "each further process takes equally long"
     assert _rest(folded(*_of_processes(1.0))).startswith("{run} continues: ± 5% in about ")
     spread = (1.0, 1.5, 0.7, 1.2, 0.8, 1.3, 0.9)
     assert _rest(folded(*_of_processes(*spread))).startswith("{run} continues: about ± ")

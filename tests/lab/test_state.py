@@ -458,3 +458,11 @@ def test_an_imprecise_sweep_is_repeated_as_a_sweep():
     assert next_steps(made)[0] == "{budget}, then {sweep} measures longer"
     play(made, rounds=2)
     assert "{sweep} measures longer" not in next_steps(made)[0]
+
+
+@pytest.mark.parametrize(("status", "logged"), [("failed", ["no memory"]), ("cancelled", []), ("ok", [])])
+def test_only_a_failure_of_a_run_that_is_not_shown_is_logged(status, logged):
+    made = lab_state()
+    made.apply(Finished(run="other", status=status, message="no memory"))
+    assert [line.text for line in made.log if line.level == "error"] == logged
+    assert made.worker.message == "".join(logged)
