@@ -62,6 +62,12 @@ def since(pid: int) -> int:
     return found[1].since if found else 0
 
 
+def lives(pid: int, begun: int) -> bool:
+    """Return True if the process with this id started at `begun` (as from `since`) and has not ended."""
+    found = _stat(pid)
+    return found is not None and found[1].since == begun and found[2] not in "ZX"
+
+
 def _stat(pid: int) -> tuple[int, Process, str] | None:
     with contextlib.suppress(OSError, ValueError, IndexError):
         name, _, rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")

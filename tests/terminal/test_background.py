@@ -27,12 +27,13 @@ def rounds_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.glob(f"{TRUTH}.*"))
 
 
-def begun(folder: Path, rounds: int) -> tuple[Terminal, list[str], dict[str, str]]:
+def begun(folder: Path, rounds: int, keys: str = "r") -> tuple[Terminal, list[str], dict[str, str]]:
     env = environment(folder, ATTACK_ROUNDS=str(rounds), TMPDIR=str(folder))
     words = [sys.executable, str(PROGRAM), "0.02", str(folder / TRUTH)]
     terminal = Terminal(words, env, (80, 24), cwd=str(folder))
     terminal.see("ready")
-    terminal.press("r")
+    for key in keys:
+        terminal.press(key)
     terminal.until(lambda: rounds_of(folder) > 5)
     return terminal, words, env
 
@@ -83,3 +84,22 @@ def test_a_command_also_imports_a_run_in_the_background(tmp_path: Path) -> None:
     store.close()
     assert entry.line.answer and entry.brief is not None and entry.brief.fastest
     assert "#background" in run(tmp_path, "history").stdout
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_run_of_several_processes_also_continues_and_can_be_stopped(tmp_path: Path, stop: bool) -> None:
+    terminal, *_ = begun(tmp_path, 600 if stop else 12, "br")
+    terminal.hang_up()
+    terminal.until(lambda: "is still running in the background" in run(tmp_path, "history").stderr)
+    if stop:
+        assert "imported" in run(tmp_path, "history", "unattended", "--stop").stdout
+    assert terminal.ended(60) == 128 + signal.SIGHUP or stop
+    said = run(tmp_path, "history")
+    assert stop or "finished in the background; it is in the history" in said.stderr
+    assert run(tmp_path, "history", "unattended").stdout == ""
+    store = Store.open(tmp_path)
+    (entry,) = browse.page(store, limit=2)
+    state = store.state(entry.run)
+    store.close()
+    assert state.rounds == entry.line.rounds
+    assert (state.status, state.workers > 1) == (("cancelled", False) if stop else ("ok", True))

@@ -17,12 +17,15 @@ from tuilab.history.lines import RunLine
 from tuilab.history.store import Store, other_folders
 from tuilab.model import events as e
 from tuilab.model.errors import UNDECODED, CannotBeReadError, InputError
+from tuilab.model.files import write_text
 from tuilab.model.quantity import plural
 from tuilab.paths import PRIVATE_FILE, private_folder
-from tuilab.processes import since
+from tuilab.processes import lives, since
 from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, file_of, folder
 
 LOCK = "lock"
+AWAY = ".away"
+"""Suffix of a file with the process id and start time of a lab that measures a run without a terminal."""
 ELSEWHERE_S = 6 * 3600.0
 """A run of another host that shares this folder counts as running for this many seconds after its last
 event.
@@ -56,6 +59,21 @@ def file_in(place: str, run: str) -> str:
     """Return the file in the folder `place` to which a run's events were spooled; "" if there is none."""
     files = (file_of(place, run, ending) for ending in (GOING_ON, KEPT))
     return next((str(file) for file in files if file.exists()), "")
+
+
+def mark_away(place: str, run: str) -> None:
+    """Record that this process, which has lost its terminal, still measures a run. Raises OSError."""
+    pid = os.getpid()
+    write_text(file_of(place, run, AWAY), [f"{pid} {since(pid)}"])
+
+
+def _away(file: Path) -> int:
+    """Return the id of the lab without a terminal that measures a run; 0 if it has ended."""
+    try:
+        pid, begun = map(int, file.read_text().split())
+    except (OSError, ValueError):
+        return 0
+    return pid if lives(pid, begun) else 0
 
 
 def outcome(store: Store, line: RunLine) -> str:
@@ -107,7 +125,7 @@ def collect_all(store: Store, data: Path) -> Found:
 def collect(store: Store, spool: Path) -> Found:
     """Import finished runs, list running ones, and set unreadable files aside.
 
-    Imports the rounds of a run whose worker died. Skips a run that still has a lab. Raises OSError, and
+    Imports the rounds of a run whose worker died. Skips a run whose lab has a terminal. Raises OSError, and
     sqlite3.Error if the store rejects a run. The rejected run's file stays.
     """
     finished: list[str] = []
@@ -136,6 +154,12 @@ def collect(store: Store, spool: Path) -> Found:
                 going_on[file.stem] = pid
             else:
                 _take_in(store, file, finished, problems)
+        for file in spool.glob(f"*{AWAY}") if alone else ():
+            if lab := _away(file):
+                going_on[file.stem] = lab
+            elif file.stem not in going_on:
+                finished += [file.stem] * (file.stem not in finished)
+                file.unlink(missing_ok=True)
     return Found(finished=tuple(finished), going_on=going_on, elsewhere=elsewhere, problems=tuple(problems))
 
 
@@ -250,6 +274,9 @@ def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Fou
 
 
 def stop(pid: int, number: int = signal.SIGTERM) -> None:
-    """Stop a worker that continues without a lab. Its finished rounds stay in its file."""
+    """Stop a worker that continues without a lab, or a lab without a terminal. Finished rounds are kept."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, number)
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)

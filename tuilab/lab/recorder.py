@@ -41,7 +41,7 @@ class RunRecorder:
         self.store = store or Store.open()
         self._recorder = Recorder(self.store)
         self._state, self._say = state, say
-        self._failing = self._closed = False
+        self._failing = self._closed = self._going_on = False
         self._retry: asyncio.TimerHandle | None = None
         self._looking: asyncio.TimerHandle | None = None
         self._spooled: set[str] = set()
@@ -90,14 +90,14 @@ class RunRecorder:
         found = spool.collect_all(self.store, data)
         self._messages = [words for run in found.finished if (words := self._about(run))]
         files = {run: file for run in found.going_on if (file := spool.file_in(place, run))}
-        self._state.background = files
+        self._state.background, self._going_on = files, bool(found.going_on)
         return found
 
     def _look_later(self, data: Path, place: str) -> None:
         """Check every `LOOK_S` seconds whether background runs have ended, until all have ended."""
         # A command has no event loop and does not wait for background runs.
         with contextlib.suppress(RuntimeError):
-            if self._state.background and not self._closed:
+            if self._going_on and not self._closed:
                 loop = asyncio.get_running_loop()
                 self._looking = loop.call_later(LOOK_S, self._look_again, data, place)
 

@@ -1,5 +1,6 @@
 """Saves the events of the lab's runs in the store, and the marks of the presets' verdicts."""
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tuilab.history.connection import is_damage
+from tuilab.history.spool import mark_away
 from tuilab.history.store import Store
 from tuilab.lab import marks
 from tuilab.lab.recorder import RunRecorder
@@ -16,6 +18,7 @@ from tuilab.lab.state import LabState
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.events import Event, Finished, Ready, RunsAlike
 from tuilab.model.requests import Measure, scope
+from tuilab.model.scenario import BUDGET
 
 if TYPE_CHECKING:
     from tuilab.lab.history import History, HistoryClient
@@ -149,6 +152,20 @@ class SavedRuns:
         # a confined worker cannot write to the data folder
         confined = scenario is not None and scope(scenario.file, scenario.opening)
         return bool(state.running and state.spool and state.finish and not confined)
+
+    @property
+    def needs_lab(self) -> bool:
+        """True if the active run may take several processes, which only the lab starts."""
+        shown = self._state.shown
+        budget = (
+            shown.budget if shown.budget and self._state.asked == shown.run else BUDGET[self._state.budget]
+        )
+        return max(budget.workers, budget.forks) > 1
+
+    def mark_away(self) -> None:
+        """Record that this lab has lost its terminal, but finishes the active run."""
+        with contextlib.suppress(OSError):  # then later labs do not mention the run before it ends
+            mark_away(self._state.spool, self._state.asked)
 
     @property
     def in_no_history(self) -> bool:

@@ -24,6 +24,8 @@ from tuilab.tui.themes import DARK, LIGHT
 SIGNALLED = 128
 """The exit code after a signal is this number plus the number of the signal."""
 FAULT = 70
+AWAY_S = 0.5
+"""Without a terminal, seconds between two checks whether the run has ended."""
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -75,6 +77,8 @@ class LabApp(LastingApp):
         else:
             self.theme = theme
         self._ending: asyncio.Future[None] | None = None
+        self._alone: asyncio.Future[None] | None = None
+        """Finishes the active run after the terminal has disappeared."""
         self.last_words, self.faulty = "", False
 
     def _wanted_theme(self) -> str:
@@ -254,10 +258,15 @@ class LabApp(LastingApp):
     def _signalled(self, number: signal.Signals) -> None:
         """Exit because a signal arrived or the terminal has disappeared.
 
-        If the connection was lost and `--hangup` is `finish`, the worker finishes the active run and saves it
-        for the next start of the lab.
+        If the connection was lost and `--hangup` is `finish`, the active run is finished and saved for the
+        next start of the lab: by the worker, or by this app if the run takes several processes.
         """
+        if number == signal.SIGHUP and self._alone is not None:
+            return
         if number == signal.SIGHUP and self.lab is not None and self.lab.saved.unattended:
+            if self.lab.saved.needs_lab:
+                self._alone = asyncio.ensure_future(self._finish_alone(self.lab))
+                return
             self.lab.saved.close()
             # Skip the orderly exit: asyncio would kill the worker together with its pipes, and there is no
             # terminal to restore.
@@ -270,6 +279,14 @@ class LabApp(LastingApp):
             self.lab.kill_now()
         if number != signal.SIGHUP:
             self.exit(128 + number)
+
+    async def _finish_alone(self, lab: "Lab") -> None:
+        lab.saved.mark_away()
+        while lab.state.running:
+            await asyncio.sleep(AWAY_S)
+        if not self.leaving:  # as above: there is no terminal to restore
+            await lab.close()
+            os._exit(SIGNALLED + signal.SIGHUP)
 
     async def leave(self, code: int = 0) -> None:
         """Stop the active run, keep its data, and end the worker and the app."""
