@@ -46,6 +46,18 @@ def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
     assert "is emulated by test software" in json.dumps(found)
 
 
+@pytest.mark.parametrize(
+    "words", [("explain", "stft-small"), ("explain", "MatMul"), ("profile", "stft-small")]
+)
+def test_every_explanation_says_that_the_gpu_is_emulated(
+    emulated_gpu: Environment, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    made = {**os.environ, **emulated_gpu(1), "TUILAB_DATA": knowing(tmp_path)}
+    command = [sys.executable, "-P", "-m", "tuilab", *words]
+    done = subprocess.run(command, env=made, capture_output=True, text=True, timeout=390)
+    assert "EMULATED: the GPU is software for tests" in done.stdout
+
+
 OF_THE_MACHINE = {"idle", "still-idle", "spin-slope", "a-a", "slowdown", "drift"}
 """Checks of the self-test that can fail on a busy machine."""
 

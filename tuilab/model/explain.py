@@ -43,6 +43,8 @@ class OpExplanation(msgspec.Struct, frozen=True, kw_only=True):
     forced: str = ""
     """TensorFlow's error message when the op is forced onto the GPU; "" if forcing it was impossible."""
     gpu_visible: bool = False
+    emulated: str = ""
+    """The sentence that marks the GPU as emulated; "" without an emulated GPU."""
 
 
 class ExplainScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,3 +99,5 @@ class ScenarioExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """The observed placement on a GPU, in a sentence; without an arm on a GPU, the forecast."""
     forced: str = ""
     """TensorFlow's error message when the first op without GPU support is forced onto the GPU."""
+    emulated: str = ""
+    """The sentence that marks the GPU as emulated; "" without an emulated GPU."""

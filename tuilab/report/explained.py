@@ -25,6 +25,8 @@ def _op(answer: OpExplanation) -> Iterator[str]:
     yield f"{name}: {'runs on a GPU with this build' if answer.gpu else 'does not run on a GPU'}"
     yield f"  why        {answer.reason}"
     yield f"  evidence   {answer.evidence}"
+    if answer.emulated:
+        yield f"  {answer.emulated}"
     if answer.forced:
         yield f"  if forced  {_refused(answer)}"
     for line in answer.kernels:
@@ -43,6 +45,8 @@ def scenario_text(answer: ScenarioExplanation, most: int = 0) -> str:
 
 def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
     yield answer.sentence
+    if answer.emulated:
+        yield answer.emulated
     if not answer.gpu_visible:
         yield f"No GPU is visible here ({answer.no_gpu}), so this is a forecast from the kernel registry."
     if answer.forced:

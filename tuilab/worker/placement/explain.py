@@ -50,6 +50,7 @@ def explain_op(context: Context, body: bytes) -> Iterator[OpExplanation]:
         attribute=kernels.main,
         forced=_forced_response(context.tf, kernels, dtype),
         gpu_visible=bool(context.machine.gpus),
+        emulated=context.machine.emulated_note,
     )
 
 
@@ -96,6 +97,7 @@ def explain_scenario(context: Context, body: bytes) -> Iterator[ScenarioExplanat
     yield ScenarioExplanation(
         workload=workload.declaration.name,
         gpu_visible=bool(context.machine.gpus),
+        emulated=context.machine.emulated_note,
         no_gpu=context.machine.no_gpu,
         arms=arms,
         forecast=rows,
