@@ -341,7 +341,8 @@ def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None
     said = answer(finish(state))
     assert re.search(r"1\.[789]\d*× faster than eager \[1.* [12].*\]\. On the CPU 4", said), said
     assert (
-        "; the quotient of the medians is 1.20×, because they combine rounds of different speeds" in said
+        "; the quotient of the medians is 1.20×, because the medians combine rounds of different speeds"
+        in said
     ), said
     clause, hint = _aside(state, said)
     assert clause in said and hint == "medians: 1.20×"

@@ -151,7 +151,7 @@ def test_bisection_stops_when_noise_dominates() -> None:
             break
         a |= measured(gpu, (step.size,), spread=0.2, seed=step.size)
         b |= measured(cpu, (step.size,), spread=0.2, seed=step.size + 1)
-    assert step.reason == "only more rounds can narrow it, not more sizes"
+    assert step.reason == "only more rounds, not more sizes, can narrow the interval"
 
 
 def test_bisection_stops_at_neighbours() -> None:

@@ -79,7 +79,7 @@ def test_a_result_has_the_layers_of_a_profiled_arm_and_the_report_adds_up():
     text = table(result)
     assert "Layers in a call of CPU graph:" in text
     assert "outside layers" in text and "28%" in text
-    assert "28% of the call is in no layer, so a layer's share may be too low." in text
+    assert "28% of the call belongs to no layer, so a layer's share may be too low." in text
     whole = replace(LAYERS[0], computing=0.8)
     state = run(compute=1e-3)
     state.apply(e.LayersKnown(run="r1", arm=made.GRAPH.id, point=0, layers=(whole, *LAYERS[2:])))

@@ -146,7 +146,7 @@ def test_gpu_only_variants_are_untestable_without_one() -> None:
 def test_a_missing_failed_or_unreached_side_gives_no_verdict() -> None:
     when = Faster(a=ON_CPU, b=ON_GPU)
     alone = measure(begun([GRAPH]), {GRAPH: 1e-3})
-    assert verdict(when, alone) == ("untestable", "The run has no GPU arm; set device to both.")
+    assert verdict(when, alone) == ("untestable", "The run has no GPU arm; set the device to both.")
     broken = failed(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3}), GPU_GRAPH, "out of memory.")
     assert verdict(when, broken) == ("untestable", "GPU graph failed: out of memory.")
     waiting = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3})
@@ -292,7 +292,7 @@ def test_a_share_that_grows_with_the_size(last: float, residual: float, word: st
     phases(state, GPU_GRAPH, residual, point=1, copy_in=last, compute=10.0 - last - residual)
     found, evidence = verdict(when, state)
     assert found == word
-    assert evidence.startswith("Of a call, copying in and copying out take 30%")
+    assert evidence.startswith("Copying in and copying out take 30% of a call")
     assert " at 100 k samples in GPU graph." in evidence
 
 
@@ -343,7 +343,7 @@ def test_crosses_needs_its_sweep() -> None:
     assert verdict(when, swept()) == ("undecided", "The claim needs a sweep over frame length.")
     alone = measure(begun([GRAPH], sizes=SIZES), {GRAPH: 1.0})
     found = verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=1, high=2), alone)
-    assert found == ("untestable", "The run has no GPU arm; set device to both.")
+    assert found == ("untestable", "The run has no GPU arm; set the device to both.")
 
 
 def test_crosses_along_two_axes_needs_all_series_to_agree() -> None:

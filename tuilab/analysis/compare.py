@@ -175,7 +175,7 @@ def _at(
     shown, word = (estimate, "slower") if ratio > 1 else (estimate.turned, "faster")
     text = f"{shown.words} {word} {shown.span}" if differs else "no difference beyond the noise"
     if nearest > 1 and not differs:
-        text = "cannot be told apart, because two processes of the same code may differ as much"
+        text = "cannot be told apart, because two processes of the same code may differ by as much"
     medians = [
         f"{median_of(e.median, e.half_width)} {interval(e.low or 0, e.high or 0, e.median)}" for e in (a, b)
     ]

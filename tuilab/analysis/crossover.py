@@ -423,7 +423,7 @@ def next_size(
     """
     changes = crossings(places(a, b))
     if not changes:
-        return Step(None, "no significant crossover to narrow")
+        return Step(None, "no significant crossover to narrow down")
     step = Step(None, "")
     for crossing in changes:
         step = _step(crossing, math.log1p(precision), allowed)
@@ -445,7 +445,7 @@ def _step(crossing: Crossing, precision: float, allowed: Callable[[float], int])
     if not below < candidate < above:
         return Step(None, f"no size lies between {below:,} and {above:,}")
     if supported and crossing.curvature <= NOISE_RULES * statistical and not crossing.scattered:
-        return Step(None, "only more rounds can narrow it, not more sizes")
+        return Step(None, "only more rounds, not more sizes, can narrow the interval")
     return Step(candidate, f"between {below:,} and {above:,}")
 
 

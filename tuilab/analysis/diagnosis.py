@@ -373,7 +373,7 @@ REMEDIES = {
     "no-kernel-for-dtype": "give {ops} a dtype that has a GPU kernel",
     "no-kernel": "move {ops} into the input pipeline or to the end of the call",
     "resource": "create the variable of {ops} on the GPU",
-    "colocation": "place on the GPU the tensors with which {ops} are colocated",
+    "colocation": "move the tensors that {ops} are colocated with to the GPU",
     "unknown": "put {ops} inside tf.device('GPU:0')",
 }
 """Advice for moving an op to the GPU, by the cause that keeps it on the host.

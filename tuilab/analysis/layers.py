@@ -117,11 +117,11 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
 
 
 def _rest(layers: tuple[Layer, ...]) -> str:
-    """Return a note if a considerable share of the call is in no layer; "" otherwise."""
+    """Return a note if a considerable share of the call belongs to no layer; "" otherwise."""
     share = outside(layers).share
     if share <= SHARE_PRECISION:
         return ""
-    return f"{percent(share)} of the call is in no layer, so a layer's share may be too low."
+    return f"{percent(share)} of the call belongs to no layer, so a layer's share may be too low."
 
 
 def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
+PAIRED, UNPAIRED = "round by round", "by their mean times"
 """How the ratio of two arms is computed, as text for sentences. The ratio rarely equals the quotient of the
 medians.
 """

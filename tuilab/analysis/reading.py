@@ -165,7 +165,7 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     """
     if not (apart := quotient_outside(ratio, a, b, point)):
         return ""
-    why = "they combine rounds of different speeds" if ratio.paired else "the ratio compares means"
+    why = "the medians combine rounds of different speeds" if ratio.paired else "the ratio compares means"
     return f"{QUOTIENT}{apart}, because {why}"
 
 

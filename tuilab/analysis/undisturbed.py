@@ -74,5 +74,5 @@ def _of(cell: ArmSamples, windows: Sequence[HostWindow]) -> Undisturbed | None:
         return None
     figure = median_of(alone.median, alone.half_width)
     figures = f"{figure} {interval(*alone.interval, alone.median)} undisturbed"
-    sentence = f"{figures}; {median_of(now.median, now.half_width)} as the host is now"
+    sentence = f"{figures}; {median_of(now.median, now.half_width)} at the host's current load"
     return Undisturbed(median_s=alone.median, ci95_s=alone.interval, n=len(part.samples), sentence=sentence)

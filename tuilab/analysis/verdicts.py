@@ -79,7 +79,7 @@ def missing(state: RunState, pattern: ArmPattern) -> Judgement:
     if not arms:
         wanted, there = family(pattern.device), {family(arm.arm.device) for arm in state.arms.values()}
         if wanted and there and wanted not in there:
-            return "untestable", f"The run has no {wanted} arm; set device to both."
+            return "untestable", f"The run has no {wanted} arm; set the device to both."
         return "untestable", f"The run has no arm {pattern}."
     moved = [arm for arm in arms if arm in measured(state, point) and elsewhere(arm, point)]
     if moved:
@@ -235,15 +235,15 @@ def share_grows(when: ShareGrows, state: RunState) -> Judgement:
         elif after[1] < before[0]:
             word = "refuted"
         shares = [
-            f"{_share(account, when.phases)} at {on_axis(when.axis, size(value))}"
-            for value, account in ((least, first), (greatest, last))
+            f"{_share(account, when.phases, of)} at {on_axis(when.axis, size(value))}"
+            for value, account, of in ((least, first, " of a call"), (greatest, last, ""))
         ]
         rows.append((word, f"{' and '.join(shares)} in {arm.label}"))
     if not rows:
         several = timed(state, when.arms, summary_point(state))
         text = f"The phases of {when.arms} were not measured at two sizes."
         return ("undecided", text) if several else missing(state, when.arms)
-    return _worst(rows, lambda texts: f"Of a call, {what} {take} {listed(texts)}.")
+    return _worst(rows, lambda texts: f"{what.capitalize()} {take} {listed(texts)}.")
 
 
 def _taking(phases: Sequence[str]) -> tuple[str, str]:

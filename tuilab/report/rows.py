@@ -510,7 +510,7 @@ def model_lines(result: RunResult) -> list[str]:
     firsts = [arm.first_call_s for arm in result.arms if arm.first_call_s is not None]
     if firsts:
         first = seconds(model.load_s + min(firsts))
-        lines[0] += f" The first call completes at the earliest {first} after the file is opened."
+        lines[0] += f" The first call completes no earlier than {first} after the file is opened."
     rates = [(arm.examples_per_s, arm.label) for arm in result.arms if arm.examples_per_s]
     if rates and not result.axis:  # in a sweep, these rates are for one size only
         rate, label = max(rates)
