@@ -124,7 +124,7 @@ def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
     assert made.factor == pytest.approx((0.5 + 39e-2) / 0.4), made.sentence
     unknown = "from settings import count\n" + loop.replace("range(20)", "range(count)")
     made = shown("TL104", unknown, arm(first_call_s=20e-3, median_s=1e-3))
-    assert made.factor is None and "does not show how many of them the figure covers" in made.sentence
+    assert made.factor is None and "does not show whether the figure covers only the first" in made.sentence
 
 
 def test_without_waiting_only_a_gpu_call_returns_early():
@@ -253,7 +253,7 @@ def test_the_table_has_one_unit_and_an_interval_or_the_reason_for_none():
     assert "figure, µs" in rows[0] and "actual, µs" in rows[0]
     assert rows[1].split()[1:4] == ["TL105", "500,000", "1,000"]
     assert rows[1].endswith("500× too large (one call, no interval)")
-    assert rows[2].strip() == "the first call against a later call (CPU eager)"
+    assert rows[2].strip() == "the first call compared with a later call (CPU eager)"
     assert _interval((2e-4, 4e-4), (8e-3, 1e-2)) == _interval((8e-3, 1e-2), (2e-4, 4e-4)) == (20, 50)
     spread = msgspec.structs.replace(early, factor_ci95=(20.0, 50.0))
     assert list(table([spread]))[1].endswith("30× too small [20 50]")
@@ -305,7 +305,7 @@ DURING = "; the first was not timed (CPU eager)"
     ("show", "about", "calls", "expected"),
     [
         (_empty, {}, None, (None, 1e-3, "the figure includes no work: a call takes 1.00 ms (CPU eager)",
-         "no work against a call")),
+         "no work, compared with a call")),
         (_no_wait, {}, None, (1e-3, 1e-3, CPU_BY,
          "no GPU ran the call, and on the CPU a call returns when its work is done")),
         (_no_wait, {"device": "GPU:0"}, None, (None, 1e-3,
@@ -314,25 +314,25 @@ DURING = "; the first was not timed (CPU eager)"
         (_first_call, {"first_call_s": None}, 1, (None, 1e-3, f"a later call takes 1.00 ms{DURING}",
          "the first call was not timed")),
         (_first_call, {"first_call_s": 0.01}, None, (None, 1e-3,
-         "the first call takes 10.0 ms, a later call 1.00 ms; the document does not show how many of them the "
-         "figure covers (CPU eager)",
-         "the first call takes 10.0 ms, a later call 1.00 ms; the document does not show how many of them the "
-         "figure covers")),
+         "the first call takes 10.0 ms, a later call 1.00 ms; the document does not show whether the figure "
+         "covers only the first (CPU eager)",
+         "the first call takes 10.0 ms, a later call 1.00 ms; the document does not show whether the figure "
+         "covers only the first")),
         (_first_call, {"first_call_s": 0.01}, 1, (0.01, 1e-3,
          "this method gives 10.0 ms, not 1.00 ms: 10× too large; the figure is for the first call, not for a later "
-         "one (CPU eager)", "the first call against a later call")),
+         "one (CPU eager)", "the first call compared with a later call")),
         (_first_call, {"first_call_s": 0.011}, 10, (2e-3, 1e-3,
          "this method gives 2.00 ms, not 1.00 ms: 2× too large; the first of 10 takes 11.0 ms (CPU eager)",
-         "the mean of 10 from the first call on against a later call")),
+         "the mean of the first 10 calls compared with a later call")),
         (_first_call, {"first_call_s": 2e-3}, 2_000, (1.0005e-3, 1e-3,
          "this method gives 1.00 ms, which is correct here; the first of 2,000 takes 2.00 ms and is negligible "
-         "(CPU eager)", "the mean of 2,000 from the first call on against a later call")),
+         "(CPU eager)", "the mean of the first 2,000 calls compared with a later call")),
         (_start, {"first_call_s": 1.04e-3}, 1, (1.04e-3, 1e-3,
          "the start-up is negligible here: the first batch takes 1.04 ms, a later batch 1.00 ms (CPU eager)",
-         "the first batch against a later batch")),
+         "the first batch compared with a later batch")),
         (_start, {"first_call_s": 0.01}, 1, (0.01, 1e-3,
          "this method gives 10.0 ms, not 1.00 ms: 10× too large; the figure is for the first batch, not for a "
-         "later one (CPU eager)", "the first batch against a later batch")),
+         "later one (CPU eager)", "the first batch compared with a later batch")),
         (_start, {"first_call_s": None}, 1, (None, 1e-3, f"a later batch takes 1.00 ms{DURING}",
          "the first batch was not timed")),
     ],

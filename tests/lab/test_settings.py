@@ -36,7 +36,7 @@ def test_a_preset_has_the_settings_of_its_document(chosen):
 def test_a_choice_that_leaves_no_arm_is_refused(chosen):
     with pytest.raises(InputError) as refused:
         chosen.with_arms(modes=())
-    assert str(refused.value) == "mode: got ''; expected a choice that leaves an arm to measure"
+    assert str(refused.value) == "mode: got ''; expected a choice that leaves at least one arm to measure"
 
 
 def test_a_constraint_refuses_and_several_values_change_at_once(chosen):

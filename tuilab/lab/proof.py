@@ -13,7 +13,7 @@ from tuilab.documents import DocumentReport
 from tuilab.documents.rules import Finding
 from tuilab.model.arms import MODES, ArmSelection, family
 from tuilab.model.preset import Preset
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import plural, seconds
 from tuilab.model.result import ArmResult, RunResult
 from tuilab.model.scenario import BudgetName
 from tuilab.workloads import find
@@ -280,7 +280,7 @@ def _empty(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     arm = arms[0]
     true = arm.median_s or 0.0
     words = f"the figure includes no work: a call takes {seconds(true)} ({arm.label})"
-    return Shown(None, true, words, "no work against a call")
+    return Shown(None, true, words, "no work, compared with a call")
 
 
 def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
@@ -306,7 +306,7 @@ def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
         said,
         true,
         f"{_are(said, true)}; without a wait, a call returns early ({arm.label})",
-        "the time until a call returns against that until its work is done",
+        "the time until a call returns, compared with the time until its work is done",
         _interval(ends, arm.ci95_s) if len(known) == len(parts) else None,
     )
 
@@ -320,7 +320,7 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
     true, said = arm.median_s or 0.0, arm.first_call_s
     if said and said <= ALIKE * true:
         words = f"the start-up is negligible here: the first batch takes {seconds(said)}, a later batch"
-        compared = "the first batch against a later batch"
+        compared = "the first batch compared with a later batch"
         return Shown(said, true, f"{words} {seconds(true)} ({arm.label})", compared)
     return _with_first(arm, calls, "batch")
 
@@ -333,15 +333,15 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
         return Shown(None, true, words, f"the first {what} was not timed")
     if calls is None:
         words = f"the first {what} takes {seconds(first)}, a later {what} {seconds(true)}"
-        unknown = "the document does not show how many of them the figure covers"
+        unknown = "the document does not show whether the figure covers only the first"
         return Shown(None, true, f"{words}; {unknown} ({arm.label})", f"{words}; {unknown}")
     said = (first + (calls - 1) * true) / calls
     if calls == 1:
         words = f"{_are(said, true)}; the figure is for the first {what}, not for a later one ({arm.label})"
-        return Shown(said, true, words, f"the first {what} against a later {what}")
+        return Shown(said, true, words, f"the first {what} compared with a later {what}")
     shows = " and is negligible" if said <= ALIKE * true else ""
     words = f"{_are(said, true)}; the first of {calls:,} takes {seconds(first)}{shows}"
-    compared = f"the mean of {calls:,} from the first {what} on against a later {what}"
+    compared = f"the mean of the first {plural(calls, what)} compared with a later {what}"
     return Shown(said, true, f"{words} ({arm.label})", compared)
 
 

@@ -163,7 +163,7 @@ class Settings:
         found = replace(self, arms=msgspec.structs.replace(self.arms, **changes))
         if changes and not found.arms_on(None):
             name, chosen = next(iter(changes.items()))
-            expected = "a choice that leaves an arm to measure"
+            expected = "a choice that leaves at least one arm to measure"
             raise InputError(name.removesuffix("s"), "+".join(chosen), expected)
         return found
 
