@@ -45,6 +45,6 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     wrong: str = ""
     """Why the example's code does not measure its claim, in our own words."""
     advice: str = ""
-    """What to do instead of what the example's code does."""
+    """The recommended alternative to the example's code."""
     sweep: Sweep | None = None
     """The axes to sweep; None to measure a single point."""
