@@ -219,7 +219,7 @@ def test_a_trial_promises_the_program_nothing_if_the_input_may_set_the_pace() ->
     tried = with_trial(of, Tried(step=1.84, said="the step as a graph"), 10.0)
     assert tried.tried is not None and tried.tried.if_input_keeps_up
     assert measured(tried.tried).startswith("measured: 1.84× for the step, at most 1.")
-    assert "for the program, and none if the input sets the pace: the step as" in measured(tried.tried)
+    assert "for the program, and no speedup if the input sets the pace: the step as" in measured(tried.tried)
     assert gained(tried).startswith("saves up to ")
     slower = with_trial(of, Tried(step=0.8, said=""), 10.0).tried
     assert slower is not None and not slower.if_input_keeps_up

@@ -516,7 +516,7 @@ def _input_bound(
         (file, line, name), _ = case.of.makers.most_common(1)[0]
         text += f"; its batches are created in {name} ({PurePath(file).name}:{line})"
     if beside >= LEAST_BESIDE:
-        text += f", using up to {percent(beside)} of the processors that the step computes on"
+        text += f"; input work takes up to {percent(beside)} of the processors that the step computes on"
     advice = "input-bound, in parallel" if parallel or kind == "python" else "input-bound"
     if kind == "generator":
         advice = "input-bound, generator"
@@ -563,7 +563,7 @@ def _find_python_map(case: Case, share: float, interval: tuple[float, float] | N
     # A map that sleeps or waits for a disk uses no processor.
     if case.of.processors < FULL or not python or case.of.undisturbed(share + beside) < WAITING:
         return
-    how = f" during the step, using up to {percent(beside)} of the processors that the step computes on"
+    how = f" during the step, on up to {percent(beside)} of the processors that the step computes on"
     yield _python_in_map(case, python[0], how, share, interval, beside)
 
 
@@ -663,7 +663,9 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         advice = "xla-recompiles" if xla and "a new shape" in changes else advice
         verb = "compiled by XLA" if xla else "traced"
         text = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, which took "
-        text += f"{seconds(whole)}, {seconds(spent)} of it after the second time"
+        text += (
+            f"{seconds(whole)}, {seconds(spent)} of it after the second {'compilation' if xla else 'trace'}"
+        )
         text += f": {differed}" if differed else ""
         yield _finding(
             case, code, (file, line), text, share, advice=advice, interval=(share, most), spent_s=spent

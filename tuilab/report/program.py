@@ -243,7 +243,7 @@ def measured(tried: Tried) -> str:
     once = f" after {seconds(tried.compile_s)} of compiling" if tried.compile_s else ""
     program = f"{times(tried.program)} for the program" if tried.program else ""
     if tried.if_input_keeps_up:
-        program = f"at most {program}, and none if the input sets the pace"
+        program = f"at most {program}, and no speedup if the input sets the pace"
     program = f", {program}" if program else ""
     doubts = f" ({', '.join(tried.doubts)})" if tried.doubts else ""
     return f"measured: {times(tried.step)}{ends}{doubts} for the step{once}{program}: {tried.said}"

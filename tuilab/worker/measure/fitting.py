@@ -83,7 +83,7 @@ def by_trying(bench: Bench, model: ModelInfo) -> ModelInfo:
         try:
             fit = _Search(bench, arm, batch).largest()
         except Exception as error:  # fall back to the estimate from shapes
-            bench.context.log(f"{arm.id}: no largest batch: {text_of(error)}", bench.run)
+            bench.context.log(f"{arm.id}: the largest batch was not found: {text_of(error)}", bench.run)
             continue
         if fit is not None:
             found[device, variant] = fit
