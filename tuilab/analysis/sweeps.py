@@ -196,7 +196,8 @@ def _winners(series: Series) -> list[tuple[ArmState, ArmState]]:
     first, last = (_first(series, size, lead) for size in (contested[0], contested[-1]))
     if first is not last:
         return [(last, first)]
-    others = [arm for arm in series.everyone() if arm is not last]
+    fastest = {series.arms[size][0].arm.id: series.arms[size][0] for size in contested}
+    others = [arm for arm in fastest.values() if arm is not last]
     between = [arm for arm in others if 1 in signs(series.places(last, arm))]
     runner_up = next(arm for arm in series.arms[contested[-1]] if arm is not last)
     return [(last, arm) for arm in between or [runner_up]]
