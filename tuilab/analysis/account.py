@@ -125,9 +125,7 @@ def _both(a: float | None, b: float | None) -> float | None:
 
 
 def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
-    """Count Python time as dispatch, except the user's own part, which was timed separately. TensorFlow
-    spends all other Python time.
-    """
+    """Count Python time as dispatch, except the user's own part, which was timed separately."""
     if not own_s or "python" not in known_parts:
         return known_parts
     python, beside = known_parts["python"], known_parts.get("dispatch", Known(0.0, 0.0, "profiled"))
@@ -144,7 +142,7 @@ def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict
 def _scale_parts(
     known_parts: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
 ) -> Account:
-    """Return an account scaled to the length of unprofiled calls. The intervals widen with the correction."""
+    """Return an account scaled to the length of unprofiled calls. Larger corrections widen the intervals."""
     whole = math.fsum(known.seconds for known in known_parts.values())
     if whole <= 0:
         return unknown(total_s, "the profiler recorded no events of the call")

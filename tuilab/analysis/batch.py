@@ -53,8 +53,8 @@ def _in_brackets(*words: str) -> str:
 
 
 def fitting(fits: Sequence[Fit]) -> list[str]:
-    """Return one sentence per device, with the largest batch of each variant and the reason why the search
-    ended.
+    """Return one sentence per device: the largest batch of each variant that fits, and why the search for a
+    larger batch ended.
     """
     out = []
     for device in dict.fromkeys(fit.device for fit in fits):

@@ -246,7 +246,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """Return `1.27× slower` or `within the noise`; "" without a base."""
+        """Return `1.27× slower` or `within the noise`; "" if there is no ratio."""
         if self.ratio is None:
             return ""
         ratio = RatioEstimate(self.ratio, self.low, self.high, 0)
@@ -256,7 +256,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bounds(self) -> str:
-        """Return `between 1.2× and 1.3×`; "" without bounds."""
+        """Return `between 1.2× and 1.3×`; "" if the ratio has no bounds."""
         return (
             ""
             if self.low is None or self.high is None

@@ -203,8 +203,8 @@ def scatter_of(at: Sequence[SizeRatio]) -> Scatter:
 
 
 def _beyond(squares: Sequence[tuple[float, float]]) -> Scatter:
-    """Return the scatter that accounts for the observed variance in excess of the expected one; 0 if the
-    excess may be chance.
+    """Return the scatter that explains why the observed variance exceeds the expected variance; 0 if chance
+    may explain it.
 
     squares: pairs of observed and expected variance.
     """
@@ -226,8 +226,8 @@ def _outside(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> float:
 
 
 def _off_the_line(before: SizeRatio, place: SizeRatio, after: SizeRatio) -> tuple[float, float] | None:
-    """Return the variance per size, as estimated from how far the log ratios of three sizes lie from a
-    straight line, and the variance expected from their errors.
+    """Estimate the variance of a log ratio from how far three sizes' log ratios lie from a straight line.
+    Return the estimate, and the variance that their errors alone would cause.
 
     Returns None unless the sizes are near each other.
     """

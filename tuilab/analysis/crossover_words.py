@@ -84,7 +84,7 @@ def _choose_crossing(changes: Sequence[Crossing], at: Sequence[SizeRatio], pair:
 
 
 def _equal_end(at: Sequence[SizeRatio]) -> str:
-    """Return a clause about the largest sizes if the arms do not differ there; else ""."""
+    """Return a clause about the largest sizes if the arms do not differ at these sizes; else ""."""
     rest = at[max(i for i, place in enumerate(at) if place.printed_sign) + 1 :]
     return f"; {_at(at, rest)}, the two {_alike(rest)}" if rest else ""
 

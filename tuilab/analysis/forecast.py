@@ -16,7 +16,9 @@ from tuilab.model.run import ArmSamples, RunState
 from tuilab.model.scenario import FURTHER_ROUNDS
 
 GAIN = 0.5
-"""Minimum narrowing for which a forecast is stated, as a share of the narrowing with independent rounds."""
+"""A forecast is given only if the interval is expected to narrow by at least this share of the narrowing for
+independent rounds.
+"""
 KEPT = 1.25
 """A forecast counts as met if the interval is at most this multiple of the forecast."""
 BUSY = {"cpu-contention", "canary"}

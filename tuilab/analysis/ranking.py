@@ -40,7 +40,7 @@ class Ranking:
     wild: list[ArmState]
     few: list[ArmState]
     apart: bool
-    """True if some arms cannot be compared."""
+    """True if some arms are too noisy to compare with the fastest."""
 
     def runner_up(self, point: int) -> ArmState:
         """Return the fastest arm on a kind of device (CPU or GPU) that no tied arm used, or else the next
@@ -70,7 +70,8 @@ def ranked(arms: list[ArmState], point: int) -> Ranking:
 
 
 def _split_tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
-    """Return the arms that may be the fastest, by median, and slower arms that are too noisy to exclude.
+    """Return the arms that may be the fastest, by median, and the slower arms that are too noisy to rule out
+    as fastest.
 
     An arm ranked between two nearly equal arms counts as equal to them, even if its own interval excludes a
     tie.

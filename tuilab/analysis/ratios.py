@@ -78,7 +78,7 @@ class RatioEstimate(Bounded):
 
     @property
     def turned(self) -> "RatioEstimate":
-        """b's time over a's."""
+        """The ratio of b's time to a's."""
         ends = (None, None) if self.low is None or self.high is None else (1 / self.high, 1 / self.low)
         return replace(self, ratio=1 / self.ratio, low=ends[0], high=ends[1])
 

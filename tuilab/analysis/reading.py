@@ -154,7 +154,7 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
 
 
 QUOTIENT = "; the quotient of the medians is "
-"""Beginning of the clause of `by_rounds`."""
+"""Start of the clause that `by_rounds` returns."""
 
 
 def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:

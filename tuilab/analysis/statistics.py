@@ -164,7 +164,7 @@ def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamp
 
 
 def remembered(function: F) -> F:
-    """Cache the last 1,024 results of a pure function of tuples, for callers that have no cell for `once`.
+    """Cache the last 1,024 results of a pure function of tuples.
 
     When a sweep is summarized again, most of its samples are unchanged.
     """

@@ -82,7 +82,7 @@ def _contention(
     arm: ArmState, alone: ArmState, ratio: RatioEstimate, interval: tuple[float, float], point: int
 ) -> Contention:
     with_others, by_itself = estimate_at(arm, point), estimate_at(alone, point)
-    assert with_others is not None and by_itself is not None  # the ratio needs both
+    assert with_others is not None and by_itself is not None  # the ratio needs both times
     return Contention(
         arm=alone.arm.id,
         device=arm.arm.device,
@@ -230,8 +230,8 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
     """Return the ratio of each arm to the fastest arm that does the same work, and of each GPU arm to its CPU
     counterpart.
 
-    Counterparts have the same mode, dtype and variant. Each pair appears once, and only if its interval is
-    informative.
+    Counterparts have the same mode, dtype and variant. Each pair appears once. Pairs with too wide an
+    interval are omitted.
     """
     groups = comparable(state, point)
     pairs = [(arm, arms[0]) for arms in groups for arm in arms[1:]]

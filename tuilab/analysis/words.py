@@ -51,7 +51,7 @@ def size(value: float, half_width: float | None = None) -> str:
 
 
 def size_interval(low: float, high: float) -> str:
-    """Return `[15 k 22 k]`, with both ends rounded to the same digit as a value between them."""
+    """Return `[15 k 22 k]`, with both ends rounded to the same digit."""
     digits = digits_for((low + high) / 2, (high - low) / 2)
     ends = [significant(end, digits) if end < 10_000 else prefixed(end, digits) for end in (low, high)]
     return f"[{' '.join(ends)}]"
