@@ -63,15 +63,13 @@ def place(file: str, line: int) -> str:
 
 
 def no_side_effects(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for Python code in the step that would run only while TensorFlow traces a
-    graph.
-    """
+    """Return an unmet condition if the step has Python code that a graph would run only during tracing."""
     return _first(effects(case.sources, *at))
 
 
 def none_in_train_step(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for Python code in the training step's methods that a graph would run only
-    once.
+    """Return an unmet condition if the training step's methods contain Python code that a graph would run
+    only once.
     """
     return _first(effects_of(case.sources, ("train_step", "call", "compute_loss")))
 
@@ -81,7 +79,7 @@ def _first(found: tuple[Effect, ...]) -> list[Unmet]:
 
 
 def xla_compiles(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for ops of the step that XLA does not support."""
+    """Return an unmet condition if the step has ops that XLA does not support."""
     step, keras = case.of.step, case.of.kind == "keras"
     held = case.of.held.get(step, {}) if isinstance(step, int) else {}
     return [
@@ -102,7 +100,7 @@ def _shown(op: str) -> str:
 
 
 def one_shape(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for arguments of varying shape: XLA compiles once for each shape."""
+    """Return an unmet condition if arguments vary in shape: XLA compiles once for each shape."""
     step = case.of.step
     traces = case.of.traces.get(step, []) if isinstance(step, int) else []
     shapes = {
@@ -114,7 +112,7 @@ def one_shape(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for callbacks that run before or after each batch.
+    """Return an unmet condition if callbacks run before or after each batch.
 
     With `steps_per_execution`, Keras would run them only once per execution.
     """
@@ -130,7 +128,7 @@ def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
 
 
 def nothing_random(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for a random op or a `.repeat()` before the stage.
+    """Return an unmet condition if the stage has a random op or follows a `.repeat()`.
 
     A cache would repeat the first random values, or would never be complete.
     """
@@ -151,8 +149,8 @@ def _below(stages: tuple, at: Place) -> tuple:  # type: ignore[type-arg]
 
 
 def scaled_loss(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for mixed precision in a custom training loop: only Keras' `fit` scales the
-    loss automatically.
+    """Return an unmet condition for a custom training loop, because only Keras' `fit` scales the loss for
+    mixed precision automatically.
     """
     if case.of.kind == "keras":
         return []
@@ -162,8 +160,8 @@ def scaled_loss(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_range(case: Case, at: Place) -> list[Unmet]:
-    """Return an unmet condition for an argument that is passed to Python's `range`, because a tensor would
-    require tf.range.
+    """Return an unmet condition if an argument is passed to Python's `range`, because a tensor would require
+    tf.range.
     """
     tree = source.tree_of(case.sources.get(at[0], ""))
     for node in ast.walk(tree) if tree is not None else ():

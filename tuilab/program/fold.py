@@ -57,9 +57,9 @@ class Calls:
         self.ends.append(end or start)
 
     def slower(self) -> float:
-        """Return the total excess seconds of calls without a trace and of the gaps after calls with a trace.
+        """Return the total seconds by which calls and gaps exceed the fastest tenth of all calls or gaps.
 
-        The excess of a call or gap is its time beyond the fastest tenth of all of them.
+        Counts calls that did not trace, and gaps after calls that traced.
         """
         calls = list(zip(self.starts, self.ends, strict=True))
         gaps = [start - end for (_, end), (start, _) in pairwise(calls)]
@@ -87,8 +87,8 @@ class Gaps:
 
     waiting: waiting for batches. others: other tf.functions. total: from the start of the first step to the
     end of the last. python: the rest of the time between calls. rare: the part of `python` that does not
-    occur in every step. least: the minimum of `total` without `rare`, with every call as fast as the fastest
-    tenth and every op started on time.
+    occur in every step. least: `total` without `rare`, if every call were as fast as the fastest tenth and
+    every op started on time.
     """
 
     total: float = 0.0

@@ -1,4 +1,4 @@
-"""Builds the page, which is all that tuilab reports about a watched program, as data. Pure functions."""
+"""Builds a watched program's page: everything that tuilab reports about the program, as data. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -325,7 +325,9 @@ def _share_ops(
 
 
 def _pipeline(out: Seen, found: Activity, main: int, within: list[Interval], steps: int) -> None:
-    """Measure how long each iterator worked, without the time of its inputs, which its event includes."""
+    """Measure how long each iterator worked. An iterator's event includes the time of its inputs, which is
+    subtracted.
+    """
     lanes: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for seen in found.events:
         if seen.event.name.startswith(ITERATOR):
