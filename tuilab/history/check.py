@@ -128,7 +128,7 @@ def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]
     try:
         row = _row(connection, run)
         if row is not None and row.get("deleted_at") == STAGED:
-            return 0, []  # left by an interrupted import: hidden until a purge removes them
+            return 0, []  # an interrupted import left this run, which stays hidden until a purge
         for number, line in _lines(connection, run, wrong):
             try:
                 event = e.decode(line)

@@ -128,7 +128,7 @@ def import_left(store: Store, file: Path) -> list[str]:
 
 
 def _take(store: Store, events: list[e.Event]) -> bool:
-    """Replace a stored run if these events contain more rounds. Return True if they do.
+    """Replace the stored run if `events` contains more rounds. Return False if nothing was replaced.
 
     If the events come from a later worker of the run, the parts of earlier workers stay.
     """
@@ -143,7 +143,7 @@ def _take(store: Store, events: list[e.Event]) -> bool:
 
 
 def _place(lines: list[bytes], worker: int) -> int:
-    """Return the event number at which that worker's part of the run starts."""
+    """Return the event number at which the worker's part of the run starts."""
     for number, line in enumerate(lines):
         if b'"type":"run-started"' in line[:40]:
             event = e.decode(line)

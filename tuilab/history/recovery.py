@@ -23,7 +23,9 @@ from tuilab.paths import PRIVATE_FILE, private_folder
 LOCK = "recovery.lock"
 DAMAGED, OLDER, TAKEN = "-damaged-", "-older-", "-recovered-"
 MOST_ASIDE, LOOK_S = 3, 0.3
-"""Limits for the check of renamed files when a history is opened: number of files, and seconds in total."""
+"""When a history is opened, at most this many renamed files are checked, for at most this many seconds in
+total.
+"""
 BLOCK = 2**20
 ROOM = 64 * 2**10
 """Minimum number of bytes that SQLite needs to open a history for writing."""

@@ -285,7 +285,7 @@ class Runs:
         self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
 
     def result(self, run: str, of: str) -> bytes | None:
-        """Return the result that was saved with this `of`, if any."""
+        """Return the result that `keep_result` saved for this run and `of`, if any."""
         query = "SELECT result FROM results WHERE run = ? AND of = ?"
         row = self.connection.execute(query, (run, of)).fetchone()
         try:
