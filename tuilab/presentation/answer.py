@@ -29,7 +29,7 @@ SUMMARY = 150
 class Said:
     sentence: str
     detail: str = ""
-    """Muted text below the sentence."""
+    """Muted text below the answer's sentence."""
     verdict: VerdictWord | None = None
     """The verdict that the preset's mark in the list shows."""
     called: str = ""
@@ -123,7 +123,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
 
 def _aside(state: RunState, text: str) -> tuple[str, str]:
     """Return the fields `aside` and `hint` of `Said` for an answer."""
-    if QUOTIENT not in text:  # almost always; comparing all arms takes time at each drawing
+    if QUOTIENT not in text:  # usually true, which saves comparing all arms at each drawing
         return "", ""
     point = summary_point(state)
     for a, b in itertools.combinations(measured(state, point), 2):

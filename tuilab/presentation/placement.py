@@ -17,7 +17,7 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True)
 class Group:
-    """The rows with the same device and reason."""
+    """Ops, copies or folded ops with the same device and reason."""
 
     kind: str
     """`op`, `copy` or `folded`."""

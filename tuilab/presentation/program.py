@@ -75,7 +75,7 @@ def status(page: Page, *, running: bool) -> Status:
 
 
 def about(finding: Bottleneck) -> tuple[str, str]:
-    """Return a finding's message with the gain of its change, and the change."""
+    """Return two texts: the finding's message with the gain from the advised change, and the change."""
     text = finding.message[:1].upper() + finding.message[1:] + "."
     if finding.part_of:
         text = f"Part of {finding.part_of}: {finding.message}."
