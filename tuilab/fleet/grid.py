@@ -24,8 +24,6 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Grid(Protocol):
-    """Access to the nodes of a cluster."""
-
     async def nodes(self) -> Mapping[str, Address]:
         """Return the nodes that may measure now, by network address (`Address.place`)."""
 

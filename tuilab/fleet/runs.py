@@ -26,8 +26,6 @@ NOBODY = (
 
 @dataclass
 class FleetSweep:
-    """A sweep on a fleet."""
-
     grid: Grid
     plan: Callable[[Sequence[str]], Measure]
     families: Sequence[str]

@@ -72,8 +72,9 @@ class AloneThenTogether(Policy):
             self._tell(name, whole)
 
     async def _pass(self, name: str, together: bool, **about: Any) -> None:
-        """Let one worker measure its arms of a pass. Does nothing if the worker has no such arms, or after a
-        stop.
+        """Let one worker measure its arms for one pass: alone, or together with the other workers.
+
+        Does nothing if the worker has no such arms, or after a stop.
         """
         part = self.parts[name]
         arms = tuple(arm for arm in part.arms if arm.together == together)

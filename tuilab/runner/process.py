@@ -43,7 +43,7 @@ def local_command() -> list[str]:
 
 
 def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
-    """Wrap a listener so that its exceptions stop neither the reader nor the run.
+    """Wrap a listener so that its exceptions stop neither the reading of events nor the run.
 
     The event loop reports the exceptions.
     """
