@@ -271,7 +271,7 @@ class _Drawn:
         return list(self._tf.nest.flatten(self.spec, expand_composites=True))
 
     def given(self, left: Any) -> "_Drawn":
-        """Return a copy whose elements contain these tensors instead of the specs."""
+        """Return a copy whose elements contain these tensors instead of their specs."""
         filled = [next(left) if isinstance(each, self._tf.TensorSpec) else None for each in self.leaves()]
         batch = self._tf.nest.pack_sequence_as(self.spec, filled, expand_composites=True)
         return _Drawn(self._tf, self.spec, batch)

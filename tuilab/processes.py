@@ -162,7 +162,9 @@ def _is_guard(pid: int) -> bool:
 
 
 class Guard(NamedTuple):
-    """A process that ends all processes started by this process once this process or its parent is gone."""
+    """A separate process that ends all processes that the worker started, once the worker or the worker's
+    parent is gone.
+    """
 
     process: Process
     pipe: int

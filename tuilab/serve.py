@@ -32,7 +32,7 @@ POLICY = (
 )
 WIDEST, HIGHEST = 1_000, 400
 LEAVES_S = 5.0
-"""Maximum seconds to wait for a lab to exit on request, and the same again after a signal."""
+"""Maximum seconds to wait for a lab to exit: once after a request, and again after a signal."""
 KEPT_S = 600.0
 """Seconds that a lab survives without a page, for example during a reload."""
 SENDS_S = 5.0

@@ -43,8 +43,8 @@ def repair_streams() -> None:
 
 
 def _drop_unwritable_errors() -> None:
-    """Discard error output that cannot be written. Otherwise Python would exit with 120, whatever the result
-    is.
+    """Discard error output that cannot be written. Otherwise Python would exit with code 120, even after a
+    success.
     """
     try:
         if sys.stderr is not None:

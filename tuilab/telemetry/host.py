@@ -84,7 +84,7 @@ def _shares(old: Any, new: Any) -> tuple[float, float] | None:
 
 
 def _spread(paths: list[Path]) -> list[Path]:
-    """Return at most MOST_FILES of the files, at equal distances."""
+    """Return at most MOST_FILES of the files, evenly spaced."""
     step = max(1, -(-len(paths) // MOST_FILES))
     return paths[::step]
 
