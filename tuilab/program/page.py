@@ -1,4 +1,4 @@
-"""Builds a watched program's page: everything that tuilab reports about the program, as data. Pure functions."""
+"""Builds a watched program's page: all that tuilab reports about the program, as data. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

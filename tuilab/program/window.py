@@ -117,8 +117,8 @@ def _first_steps(lines: Sequence[XLine]) -> Sequence[XLine]:
 
 
 def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
-    """Return the steps of a profile without step markers. A step ends when the next call of the tf.function
-    with the most time begins.
+    """Return the steps of a profile without step markers. A step lasts from one call of the most
+    time-consuming tf.function to the next.
     """
     calls: dict[tuple[int, str], list[Interval]] = defaultdict(list)
     for seen in found.events:
