@@ -29,7 +29,7 @@ class Store(Runs):
         super().__init__(connection, file)
         self.messages = tuple(messages)
         self.unwritable: Path | None = None
-        """Path of a history that cannot be written now. This store reads that history or replaces it."""
+        """Path of a history that cannot be written now."""
         self.displaced = ""
         """Why runs are not in the requested history; "" if they are."""
         self.home: Path | None = None
