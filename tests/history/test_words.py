@@ -41,7 +41,7 @@ def test_at_most_three_renamed_histories_are_reported_older_ones_first(tmp_path)
     assert notices(file) == [again, two, one]
     aside(tmp_path, "older-1")
     first = line("older-1", "a history from before the first release was renamed", "adds its runs")
-    assert notices(file) == [first, again, two, f"1 more are kept in {tmp_path}"]
+    assert notices(file) == [first, again, two, f"{tmp_path} contains 1 more renamed file"]
 
 
 def test_a_renamed_history_gets_an_unused_name_and_can_be_put_back(tmp_path, monkeypatch):

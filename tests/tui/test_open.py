@@ -137,7 +137,7 @@ async def test_a_page_counts_and_ranks_findings_as_the_command_does(tmp_path: Pa
             kind = "" if each["severity"] == "error" else "warning: "
             assert any(f" {each['code']} {kind}" in row for row in rows)
         await press(pilot, app, "F")
-        assert any("Open a preset below it to measure" in said.message for said in app._notifications)
+        assert any("Open one of the presets to measure" in said.message for said in app._notifications)
 
 
 async def test_a_name_unresolved_in_two_examples_is_listed_once(tmp_path: Path):

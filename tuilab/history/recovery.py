@@ -17,6 +17,7 @@ from tuilab.history.schema import VERSION
 from tuilab.model import held
 from tuilab.model.files import open_atomic, open_regular
 from tuilab.model.held import BESIDE
+from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
 from tuilab.paths import PRIVATE_FILE, private_folder
 
@@ -118,7 +119,7 @@ def notices(file: Path) -> list[str]:
         else:
             lines.append(f"a damaged history was renamed: {command} adds all readable runs")
     if len(found) > MOST_ASIDE:
-        lines.append(f"{len(found) - MOST_ASIDE} more are kept in {file.parent}")
+        lines.append(f"{file.parent} contains {plural(len(found) - MOST_ASIDE, 'more renamed file')}")
     return lines
 
 

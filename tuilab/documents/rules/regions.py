@@ -325,7 +325,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         casual = coarse and not serious
         yield Hit(
             line,
-            f"{clock}() is the wrong clock for this: {CLOCKS[clock]}",
+            f"{clock}() is the wrong clock for this timing: {CLOCKS[clock]}",
             at=clock,
             timing=timing,
             # CPU time differs from the time that the user waits, even for training.

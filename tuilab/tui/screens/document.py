@@ -129,7 +129,7 @@ is wrong on this machine. Press it again to stop. The document's own code never 
         else:
             text = "No claim in this document belongs to one of its benchmarks."
             if self._report.presets:
-                text += " Open a preset below it to measure that benchmark."
+                text += " Open one of the presets to measure its benchmark."
             self.notify(text, markup=False)
 
     def compose(self) -> ComposeResult:
@@ -154,7 +154,7 @@ is wrong on this machine. Press it again to stop. The document's own code never 
                 yield Items(of_presets(report.presets))
             else:
                 why = "the findings give the reasons" if self._found else "no timed op was recognized"
-                yield Static(f"No preset could be made from it: {why}.")
+                yield Static(f"No preset could be made from this document: {why}.")
 
     def on_mount(self) -> None:
         # exiting the lab may already have removed the widgets

@@ -82,7 +82,7 @@ def of_graph(
         number, again = asked.made[op], asked.merged[op]
         found.append(Found("merged", f"{again:,} of the {number:,} {op} ops duplicate others and are merged"))
     for gone, why in (
-        (asked.dead, "is not in its graph, because nothing uses the result"),
+        (asked.dead, "is not in the graph, because nothing uses the result"),
         (asked.constant, "was done once, during tracing, because it takes no input"),
     ):
         # XLA's instructions are not TensorFlow's ops, and XLA also drops unused work and folds constants.
