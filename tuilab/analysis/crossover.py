@@ -35,7 +35,7 @@ half of whose variance is slow, at most 5% of the sweeps show a crossover.
 
 
 GAP = 0.782
-"""Mean of the square of `_outside` for independent standard normal values, from their order statistics."""
+"""Expected square of `_outside` for independent standard normal values, computed from order statistics."""
 NEAR = 0.25
 """Three sizes count as near each other if the product of the two gaps between them, in logs of size, is at
 most this.
@@ -204,7 +204,7 @@ def scatter_of(at: Sequence[SizeRatio]) -> Scatter:
 
 def _beyond(squares: Sequence[tuple[float, float]]) -> Scatter:
     """Return the scatter that explains why the observed variance exceeds the expected variance; 0 if chance
-    may explain it.
+    may explain the difference.
 
     squares: pairs of observed and expected variance.
     """

@@ -12,9 +12,7 @@ from tuilab.model.result import Crossover
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two arms to compare: their ids, and for sentences the arms' labels and the axis (a parameter's
-    name).
-    """
+    """Two arms to compare: their ids, and the labels and the axis (a parameter's name) for sentences."""
 
     a: str
     b: str

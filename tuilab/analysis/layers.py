@@ -104,9 +104,7 @@ def _profiled_account(arm: ArmState, point: int) -> Account | None:
 
 
 def _of_other_calls(arm: ArmState, point: int) -> str:
-    """Return a note if the profiled calls took clearly longer or shorter than the run's own calls; ""
-    otherwise.
-    """
+    """Return a note if the profiled calls took much longer or shorter than the run's own calls; else ""."""
     account, own = _profiled_account(arm, point), account_at(arm, point)
     if account is None or own is None or own.calls:
         return ""
@@ -117,7 +115,7 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
 
 
 def _rest(layers: tuple[Layer, ...]) -> str:
-    """Return a note if a considerable share of the call belongs to no layer; "" otherwise."""
+    """Return a note if a considerable share of the call belongs to no layer; else ""."""
     share = outside(layers).share
     if share <= SHARE_PRECISION:
         return ""

@@ -61,8 +61,8 @@ class Series:
         return list({arm.arm.id: arm for arms in self.arms.values() for arm in arms}.values())
 
     def best(self, arms: Sequence[ArmState]) -> ArmState | None:
-        """Return the arm measured at the most sizes; among equals, the one with the lowest geometric mean
-        time.
+        """Return the arm measured at the most sizes; if there are several, the arm with the lowest geometric
+        mean time.
         """
         wanted = {arm.arm.id for arm in arms}
         behind: dict[str, list[float]] = {}

@@ -102,8 +102,8 @@ def _gpu(arm: ArmState) -> bool:
 
 
 def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
-    """Judge whether the fastest arm of `a` is faster than that of `b`, using the interval of their paired
-    ratio.
+    """Judge whether the fastest arm of `a` is faster than the fastest arm of `b`, using the interval of their
+    paired ratio.
     """
     point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
