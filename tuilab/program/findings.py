@@ -63,8 +63,8 @@ USED = 10
 calls indicate several training runs.
 """
 QUICK_FIRST = 0.6
-"""Minimum ratio of a function's first trace time in a fresh process to that in the watched process. Five
-pairs of runs gave 0.6 to 1.2.
+"""A function's first trace in a fresh process takes at least this share of its time in the watched process.
+Five pairs of runs gave 0.6 to 1.2.
 """
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
@@ -483,8 +483,8 @@ def _at_fault(
     """Return the user's stage that makes the step wait, if known, and the kind of Python code that the stage
     runs.
 
-    held: the slowest stage. parallel: True if the slowest stage runs in parallel. Otherwise, a map in Python
-    takes precedence, because its time adds to that of the slowest stage.
+    held: the slowest stage. parallel: True if the slowest stage runs in parallel. If it does not, a map in
+    Python takes precedence, because its time adds to that of the slowest stage.
     """
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
     python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
