@@ -357,8 +357,8 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
 
 
 def _find_start(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStarted | None:
-    """Return the stored start event of the run, or a new one from the run's row in the table and the arms of
-    its rounds.
+    """Return the stored start event of the run, or else build a start event from the run's row in the table
+    and the arms of its rounds.
     """
     arms: dict[str, None] = {}
     points: dict[int, None] = {}

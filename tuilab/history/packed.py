@@ -42,9 +42,9 @@ class _Piece(msgspec.Struct, array_like=True):
     blocks: list[int]
     """Number of blocks in each cell."""
     numbers: bytes
-    """int64: number of each event in its run, as the difference from the previous one."""
+    """int64: number of each event in its run, as the difference from the previous event's number."""
     indices: bytes
-    """int64: index of each round in its run, as the difference from the previous one."""
+    """int64: index of each round in its run, as the difference from the previous round's index."""
     regular: bool
     """True if every round has each cell once."""
     sizes: bytes

@@ -224,7 +224,7 @@ def reopen(store: Runs) -> bool:
 
 
 def renew(store: Runs) -> str:
-    """Start a new file in place of one that is gone or damaged. Return a message for the user.
+    """Replace a history file that is gone or damaged with a new file. Return a message for the user.
 
     On failure, raises sqlite3.Error or OSError and keeps the current file open.
     """

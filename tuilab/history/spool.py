@@ -109,7 +109,7 @@ def _rounds(file: Path) -> int:
 
 
 def collect_all(store: Store, data: Path) -> Found:
-    """Collect runs from every folder in which workers for that data folder may have left files."""
+    """Collect runs from every folder in which workers may have left files for the data folder `data`."""
     found = collect(store, folder(data))
     for other in _elsewhere(data):
         more = collect(store, other)
