@@ -1,4 +1,4 @@
-"""Selects the arms of a race: those of the run on the screen, and those of recordings from other machines."""
+"""Selects the arms of a race: arms of the run on the screen, and arms of recordings from other machines."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Racer:
     seconds: float
     """Median seconds of a call."""
     recorded: str = ""
-    """For an arm from another machine: the machine and the date of the recording; "" otherwise."""
+    """For an arm from another machine, the machine and the date of the recording; else ""."""
 
     @property
     def name(self) -> str:

@@ -17,7 +17,7 @@ from tuilab.model.parameters import Value
 from tuilab.model.quantity import median_of
 
 MOST_PAGES = 30
-"""Maximum number of pages in memory; the oldest ones are dropped."""
+"""Maximum number of pages in memory; the oldest pages are dropped."""
 LATEST = ("at", False)
 WAITING = Entry(
     line=RunLine(
@@ -166,7 +166,7 @@ def fastest(entry: Entry) -> str:
 
 
 def against(entry: Entry) -> str:
-    """Return the label of the arm that the fastest one is compared with."""
+    """Return the label of the arm with which the fastest arm is compared."""
     return entry.brief.next if entry.brief is not None else ""
 
 

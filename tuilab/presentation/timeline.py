@@ -77,7 +77,7 @@ class Profiling:
             self.arm, self._failed = arm, ""
 
     def pick(self, by: int) -> bool:
-        """Select the next arm (`by` = 1), or the current one again (0).
+        """Select the next arm (`by` = 1), or select the current arm again (`by` = 0).
 
         Returns False if the run has no arms, or if an arm is being profiled.
         """
