@@ -52,7 +52,7 @@ class WatchedProcess:
     def _read_switches(self) -> dict[str, tuple[int, int]]:
         """Return the voluntary and involuntary context switches of each thread.
 
-        /proc/PID/status counts only those of the first thread.
+        /proc/PID/status counts only the first thread's switches.
         """
         out = {}
         try:
