@@ -67,8 +67,9 @@ class Node:
         return await self._greet()
 
     async def _watch(self) -> None:
-        """As long as a client needs the worker, stop it only if it has been idle for IDLE_S. Once no client
-        needs it, kill it. Uncollected data stays in this machine's spool.
+        """Stop the worker after IDLE_S without a task, and kill the worker once no client needs it.
+
+        Uncollected data stays in this machine's spool.
         """
         while self._leases:
             await asyncio.sleep(LOOK_S)
