@@ -117,9 +117,7 @@ _MEMORY_LEFT = 0.05
 
 
 def findings(case: Case) -> tuple[Bottleneck, ...]:
-    """Return all findings, largest saving first. If a finding has parts, these parts are findings themselves
-    and follow it.
-    """
+    """Return all findings, largest saving first. The parts of a finding are also findings, and follow it."""
     found: dict[tuple[Code, str, int], Bottleneck] = {}
     for look in LOOKS:
         # If several checks report the same cause on a line, keep the first finding, because earlier checks
