@@ -33,9 +33,7 @@ class Store(Runs):
         self.displaced = ""
         """Why runs are not in the requested history; "" if they are."""
         self.home: Path | None = None
-        """The data folder that this store in memory replaces. Workers may still be able to use that
-        folder.
-        """
+        """The data folder that this in-memory store replaces. Workers may still be able to use the folder."""
 
     @classmethod
     def open(cls, folder: Path | None = None, *, to_read: bool = False) -> "Store":
@@ -94,7 +92,7 @@ class Store(Runs):
         return self.file is not None or self.unwritable is not None
 
     def draft(self) -> "Store":
-        """Return this store, or a writable copy in memory if it is read-only."""
+        """Return this store, or a writable copy in memory if this store is read-only."""
         if self.unwritable is None or self.file != self.unwritable:
             return self
         return Store(connect_to_read(self.file, in_memory=True), None)
