@@ -8,7 +8,7 @@ from tuilab.history.store import Store
 from tuilab.lab.saved import SavedRuns
 from tuilab.lab.state import LabState
 from tuilab.model import events as e
-from tuilab.model.scenario import Opening, Scenario
+from tuilab.model.scenario import BUDGET, Opening, Scenario
 
 
 @pytest.fixture
@@ -75,21 +75,28 @@ def test_a_damaged_history_is_used_again_or_renamed(saved, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("running", "spool", "finish", "trust", "expected"),
+    ("running", "spool", "finish", "expected"),
     [
-        (True, "/spool", True, True, True),
-        (False, "/spool", True, True, False),
-        (True, "", True, True, False),
-        (True, "/spool", False, True, False),
-        (True, "/spool", True, False, False),
+        (True, "/spool", True, True),
+        (False, "/spool", True, False),
+        (True, "", True, False),
+        (True, "/spool", False, False),
     ],
 )
-def test_a_run_goes_on_unattended_only_if_its_worker_can_save_it(
-    monkeypatch, running, spool, finish, trust, expected
-):
+def test_a_run_goes_on_unattended_only_if_it_can_be_saved(monkeypatch, running, spool, finish, expected):
     state = LabState()
     monkeypatch.setattr(LabState, "running", property(lambda self: running))
     state.spool, state.finish = spool, finish
-    scenario = Scenario("m", {}, file="model.keras", opening=Opening(trust=trust))
-    state.shown.apply(started("r1", scenario=scenario))
     assert SavedRuns(state, lambda words: None, None).unattended is expected
+
+
+@pytest.mark.parametrize(
+    ("budget", "trust", "expected"),
+    [("quick", True, False), ("quick", False, True), ("standard", True, True), ("publish", True, True)],
+)
+def test_a_confined_run_and_one_of_several_processes_need_the_lab(budget, trust, expected):
+    state = LabState()
+    scenario = Scenario("m", {}, file="model.keras", opening=Opening(trust=trust))
+    state.shown.apply(started("r1", scenario=scenario, budget=BUDGET[budget]))
+    state.asked = "r1"
+    assert SavedRuns(state, lambda words: None, None).needs_lab is expected

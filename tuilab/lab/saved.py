@@ -147,20 +147,18 @@ class SavedRuns:
 
     @property
     def unattended(self) -> bool:
-        """True if the worker will finish and save the active run after the lab has ended."""
-        state, scenario = self._state, self._state.shown.scenario
-        # a confined worker cannot write to the data folder
-        confined = scenario is not None and scope(scenario.file, scenario.opening)
-        return bool(state.running and state.spool and state.finish and not confined)
+        """True if the active run continues after the terminal has disappeared."""
+        return bool(self._state.running and self._state.spool and self._state.finish)
 
     @property
     def needs_lab(self) -> bool:
-        """True if the active run may take several processes, which only the lab starts."""
-        shown = self._state.shown
-        budget = (
-            shown.budget if shown.budget and self._state.asked == shown.run else BUDGET[self._state.budget]
-        )
-        return max(budget.workers, budget.forks) > 1
+        """True if the worker alone cannot finish the active run: only the lab starts further processes, and
+        a confined worker cannot write to the data folder.
+        """
+        state, shown = self._state, self._state.shown
+        budget = shown.budget if shown.budget and state.asked == shown.run else BUDGET[state.budget]
+        confined = shown.scenario is not None and scope(shown.scenario.file, shown.scenario.opening)
+        return bool(confined) or max(budget.workers, budget.forks) > 1
 
     def mark_away(self) -> None:
         """Record that this lab has lost its terminal, but finishes the active run."""
