@@ -359,7 +359,7 @@ def test_a_profile_is_printed():
     told = profile(GRAPH.id, ops=tuple(rows), account=account(1e-3, **part), phases=phases, devices=busy)
     assert profile_text(told, "CPU graph").splitlines() == [
         "",
-        "CPU graph on CPU:0: 1.00 ms a call; 1.00 ms in 1 call under the profiler",
+        "CPU graph on CPU:0: 1.00 ms a call; 1.00 ms a call under the profiler (1 call)",
         "  compute  800 µs  80%  at least one kernel of the call runs",
         "  python   200 µs  20%  Python and the libraries that it calls, outside TensorFlow",
         "  CPU:0 busy for 700 µs, 70% of the call under the profiler",

@@ -5,9 +5,9 @@ python -m tests.tools.checked compare OLD.jsonl NEW.jsonl
 python -m tests.tools.checked score FOLDER LABELS.tsv
 
 Documents are in `FOLDER/<owner>+<name>/<path>`; they belong to others and are not part of this repository. A
-line of labels is repository, commit, path, line (0: anywhere in it), code, verdict: `fault` was written down
-before the checker read the document; `right`, `pedantic` and `wrong` judge a finding that is not in that
-list.
+line of labels is repository, commit, path, line (0: anywhere in it), code, verdict. `fault`: a mistake that
+a person listed before the checker read the document. `right`, `pedantic` and `wrong` judge the checker's
+other findings.
 """
 
 import argparse

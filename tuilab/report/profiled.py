@@ -25,7 +25,7 @@ def _lines(profile: Profile, label: str, most: int) -> Iterator[str]:
     yield from profile.diagnosis
     yield ""
     where = f"{label} on {profile.device or 'no device'}: {shown(profile.measured_s)} a call"
-    yield f"{where}; {shown(profile.step_s)} in {plural(profile.calls, 'call')} under the profiler"
+    yield f"{where}; {shown(profile.step_s)} a call under the profiler ({plural(profile.calls, 'call')})"
     yield from aligned(
         [
             (p.phase.replace("_", " "), shown(p.seconds), percent(p.share), PHASE_HELP.get(p.phase, ""))

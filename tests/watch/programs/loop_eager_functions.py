@@ -1,5 +1,5 @@
 # expects: eager-functions
-"""A call for debugging was left in the program."""
+"""A debugging call was left in the program."""
 
 import tensorflow as tf
 

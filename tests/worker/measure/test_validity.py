@@ -154,6 +154,9 @@ def histogram(n: int = 20_000):
     classes = tf.random.uniform((n,), maxval=256, dtype=tf.int32)
     return (lambda c: tf.math.unsorted_segment_sum(tf.ones_like(c), c, 256)), classes
 
+def moving_maximum(n: int = 16_384):
+    return (lambda x: tf.nn.max_pool1d(x[:, :, None], 31, 1, "SAME")[:, :, 0]), tf.random.normal((1, n))
+
 def sorting(n: int = 4096):
     return (lambda x: tf.cumsum(tf.sort(tf.reverse(x, [0])))), tf.range(n, dtype=tf.float32)
 """
@@ -175,7 +178,7 @@ GUILTY = {
 }
 HONEST = (
     "product", "spectrum", "dense", "random_numbers", "gradient", "update", "loop", "masked", "decorated",
-    "sorting", "recurrent", "histogram",
+    "sorting", "recurrent", "histogram", "moving_maximum",
 )  # fmt: skip
 ACCUSATIONS = {
     GONE, "retraced", "built-late", "builds-anew", "numpy-inside", "python-result", "grows", "prints", "prints-once",

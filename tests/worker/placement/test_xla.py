@@ -31,6 +31,12 @@ CONV = "%made = f32[1,8,8,4]{3,2,1,0} convolution(%x, %k), window={size=3x3 pad=
         ("%made = f32[8,4]{1,0} slice(%x), slice={[0:8], [0:4]}", 32 + 32),
         ("%k = f32[3,3,2,4]{3,2,1,0} parameter(2)\n  " + CONV, 2 * 8 * 8 * 4 * 3 * 3 * 2 + 32),
         ("%made = f32[8]{0} reduce(%x, %c.1), dimensions={1}, to_apply=%sum", 8 * 16 + 32),
+        (
+            "%made = f32[8]{0} reduce-window(%x, %c.1), window={size=1x31 pad=0_0x15_15}, to_apply=%max",
+            8 * 31 + 32,
+        ),
+        ("%made = f32[8,4]{1,0} sort(%y), dimensions={1}, to_apply=%less", 32 * 5 + 32),
+        ("%made = f32[16,4]{1,0} triangular-solve(%x, %y), lower=true", None),
         ("%made = f32[4]{0} scatter(%x, %i, %y), to_apply=%sum", 8 * 16 + 32),
         ('%made = f32[8,4]{1,0} custom-call(%x, %y), custom_call_target="gemm"', None),
         ("%made = (f32[8,4]{1,0}, s32[]) while(%x), condition=%a, body=%b", None),

@@ -315,7 +315,7 @@ _PYTHON_RAISES = ("GradientTape", "Variable", "keras", "py_function", "debugging
 def magics(example: Example) -> Iterator[Hit]:
     """An IPython magic in a Python file.
 
-    Why: Outside IPython and Jupyter, the file does not start.
+    Why: Outside IPython and Jupyter, this line is a syntax error, so the file does not run.
 
     Instead: Use timeit.repeat, or state that this is a notebook cell.
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
+from math import log2, prod
 from typing import Any
 
 from tuilab.worker.placement.watch import FunctionCall
@@ -14,7 +14,8 @@ _TARGET = re.compile(r'custom_call_target="([^"]*)"')
 _FROM = re.compile(r'op_type="([^"]*)"(?: op_name="([^"]*)")?')
 _NOT_WORK = frozenset(("parameter", "constant", "tuple", "get-tuple-element", "bitcast"))
 _MOVES = _NOT_WORK | {"fusion", "call", "copy", "reshape", "broadcast", "transpose", "iota", "map", "domain"}
-_HIDES = ("while", "conditional", "custom-call", "async-start")
+_HIDES = ("while", "conditional", "custom-call", "async-start", "cholesky", "triangular-solve")
+_WINDOW = re.compile(r"window=\{size=([\dx]+)")
 _SIDES = re.compile(r"\[([\d,]*)\]")
 _OPERANDS = re.compile(r"%([\w.\-]+)")
 _DTYPES = {
@@ -65,8 +66,9 @@ def arithmetic(hlo: str) -> float | None:
     call hides some.
 
     Counts two operations per output element and contracted position of a matrix product or convolution, fifty
-    per element of a Fourier transform, one per input element of a reduction or scatter, and one per output
-    element of any other op. Ops that only move or rename values do not count.
+    per element of a Fourier transform, log₂ n per element of a sort, one per element of each window, one per
+    input element of a reduction or scatter, and one per output element of any other op. Ops that only move or
+    rename values do not count.
     """
     shapes: dict[str, list[int]] = {}
     total = 0.0
@@ -89,7 +91,13 @@ def arithmetic(hlo: str) -> float | None:
             size *= 2 * prod(given[1]) / max(1, given[1][kernel.index("o")])
         elif op == "fft":
             size *= 50
-        elif op.startswith(("reduce", "scatter", "select-and-scatter")):
+        elif op == "sort":
+            size *= max(1.0, log2(size))
+        elif op == "reduce-window":
+            size *= _window(line)
+        elif op == "select-and-scatter":
+            size = float(prod(given[1]) if len(given) > 1 else size) * _window(line)
+        elif op.startswith(("reduce", "scatter")):
             size = float(max(size, *map(prod, given)))
         total += size
     return total
@@ -97,6 +105,11 @@ def arithmetic(hlo: str) -> float | None:
 
 def _sides(text: str) -> list[int]:
     return [int(side) for side in text.split(",") if side]
+
+
+def _window(line: str) -> int:
+    found = _WINDOW.search(line)
+    return prod(map(int, found[1].split("x"))) if found else 1
 
 
 def _places(line: str, name: str) -> list[int]:
