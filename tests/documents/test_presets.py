@@ -1,11 +1,9 @@
-import msgspec
 import pytest
 
 from tests.documents.expected import DATA, documents, report_of
 from tuilab.catalogue.load import read_bytes
 from tuilab.documents import dumps, read, write
 from tuilab.documents.api.tables import shipped
-from tuilab.model.preset import Preset
 
 PRESETS = [preset for document in documents() for preset in report_of(document).presets]
 
@@ -17,8 +15,7 @@ def test_there_are_many():
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda p: p.name)
 def test_a_written_preset_reads_back_as_it_was(preset):
     back = read_bytes(dumps(preset).encode(), "x.toml", preset.name)
-    assert isinstance(back, Preset), back
-    assert msgspec.structs.replace(back, file="") == preset
+    assert back == preset
 
 
 def test_files_and_names(tmp_path):

@@ -17,6 +17,8 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Sweep
 
 DEVICES = ("CPU", "GPU")
+AS_WRITTEN = {"matmul": ("plain",), "stft": ("whole",)}
+"""The variant that a document's code runs, if the workload has other variants with the same result."""
 TITLES = {
     "stft": "STFT",
     "elementwise": "Elementwise ops",
@@ -114,7 +116,7 @@ def arms(found: Found) -> ArmSelection:
         modes=modes,
         inputs=tuple(i for i in INPUTS if i in found.inputs) or INPUTS,
         dtypes=tuple(found.dtypes) if len(found.dtypes) > 1 else (),
-        variants=tuple(found.variants),
+        variants=tuple(found.variants) or AS_WRITTEN.get(found.workload, ()),
     )
 
 
