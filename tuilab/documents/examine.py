@@ -182,7 +182,7 @@ def _read(
         findings = check(example, preview)
         made = build.presets(document, example, known, findings, own if preview else ())
         shares = {one.name: work.part for one, work in zip(made, known, strict=True) if work.part}
-        unmeasured = claims(others) if preview else ()
+        unmeasured = claims(others if made else [*own, *others]) if preview else ()
         reports.append(_examine(example, part, validate, findings, made, shares, gaps, unmeasured))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     broken = tuple(

@@ -167,7 +167,9 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
     found = [preset for preset in report.presets if preset.claims]
     prose = {number: sanitize_line(text, 20_000) for number, text in enumerate(report.lines, 1)}
     check = of_presets(report.document.title or report.document.id, found, prose)
-    for claim in dict.fromkeys(claim for example in report.examples for claim in example.unmeasured):
+    measured = {claim.quoted for preset in found for claim in preset.claims}
+    unmeasured = dict.fromkeys(claim for example in report.examples for claim in example.unmeasured)
+    for claim in (claim for claim in unmeasured if claim.quoted not in measured):
         line = _quoting(prose, claim.quoted)
         check.statements.append(
             Statement(preset="", text=claim.text, line=line, verdict="untestable", evidence=UNMEASURED)
