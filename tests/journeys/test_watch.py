@@ -62,12 +62,12 @@ def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: Use
         lab.press("q")
         lab.ended()
     user.nothing_runs()
-    with user.opens("tuilab") as lab:
+    with user.opens("tuilab", own_traceback=True) as lab:
         lab.see("ready", seconds=120)
         lab.press("o")
         lab.see("Open")
         lab.press("train.py 600\r")
-        lab.see("watch", seconds=30)
+        lab.see("• step", seconds=120)
         lab.press("\x1b")
         user.run(SECOND, beside=True)
         lab.press("h")
@@ -75,6 +75,13 @@ def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: Use
         assert not lab.shows("disk I/O error")
         lab.press("\x1b")
         lab.until(lambda: not lab.shows("2 runs"))
-        user.leaves(lab)
+        lab.press("W")
+        lab.press("x")
+        lab.see("ended", seconds=30)
+        lab.press("q")
+        lab.see("Controls")
+        lab.press("q")
+        assert lab.ended() == 0
+    user.nothing_runs()
     user.run("tuilab history check")
     assert len(user.history()) == 2 and "train.py" in user.run("tuilab history programs").out

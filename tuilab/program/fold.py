@@ -512,6 +512,8 @@ class Process:
         function = self.functions.get(self.step) if isinstance(self.step, int) else None
         caller = function.caller if function is not None else None
         own = {(file, line) for file, line, _, library, _ in self.samples if library.startswith(CALLBACK)}
+        if self.kind != "keras":
+            return own  # an op below the caller's line computes an argument, as in `step(augment(x))`
         return own | {stack[-1] for stack in self.stacks if caller in stack[:-1]}
 
     def singles(self) -> Singles:
