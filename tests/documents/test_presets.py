@@ -206,6 +206,20 @@ def test_a_part_of_the_timed_ops_decides_no_claim_about_all_of_them(net, sentenc
         assert ("The document times 8 ops together" in preset.summary) is parts
 
 
+@pytest.mark.parametrize(
+    ("spectrum", "part"), [("{}", []), ("tf.math.log(tf.abs({}) + 1e-6)", ["1 of the 4 ops"])]
+)
+def test_a_spectrum_with_further_timed_ops_is_a_part_of_them(spectrum, part):
+    call = spectrum.format("tf.signal.stft(a, 512, 128)")
+    code = (
+        "import time\nimport tensorflow as tf\na = tf.random.normal([65536])\nt0 = time.perf_counter()\n"
+        f"s = {call}\nprint(time.perf_counter() - t0)"
+    )
+    report = read(f"```python\n{code}\n```\n".encode(), shipped(), name="x.md")
+    assert [p.workload for p in report.presets] == ["stft"]
+    assert list(report.examples[0].parts.values()) == part
+
+
 def test_waiting_for_input_is_a_claim_on_training_only():
     sentence = "The GPU is starved by the slow pipeline."
     assert claims(sentence) == ()

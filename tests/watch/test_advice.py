@@ -59,6 +59,19 @@ def test_python_that_tracing_would_freeze_is_reported_first(imports: str, body: 
     assert (told in change and "but first: " in change) if told else not first
 
 
+@pytest.mark.parametrize(("own", "called_back"), [(True, set()), (False, {("a.py", 3)})])
+def test_ops_below_the_line_of_the_step_are_callbacks_only_in_keras(
+    own: bool, called_back: set[object]
+) -> None:
+    """In `step(augment(x))`, the ops of `augment` stand below the line that calls the step."""
+    process = Process()
+    place = "a.py" if own else "/x/keras/trainer.py"
+    process.apply(Function(number=1, name="step", file=place, own=own, caller=("a.py", 9)))
+    process.apply(Steps(now=2.0, cpu=1.0, calls=tuple((1, n / 50, n / 50 + 0.01, False) for n in range(50))))
+    process.stacks[(("a.py", 9), ("a.py", 3))] = 40
+    assert process.step == 1 and process.called_back() == called_back
+
+
 def test_every_frequent_cause_of_traces_is_named() -> None:
     def call(length: int, number: float) -> list[list[object]]:
         return [["tensor", [length], "float32"], ["number", number]]
