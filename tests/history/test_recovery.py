@@ -164,9 +164,9 @@ def malformed():
 
 @pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 4)])
 def test_a_run_that_was_never_stored_is_kept_by_its_worker(data, tmp_path, faulty, kind, at):  # noqa: F811
-    """Calls fail for every folder, so the run cannot be saved elsewhere.
+    """System calls fail in every folder, so the run cannot be saved elsewhere either.
 
-    The first failure occurs before the history is opened, or during an import.
+    The first failure occurs before the history is opened, or while a run left by an earlier lab is imported.
     """
     recording.write(folder(data) / f"left{DONE}", regular_run("left", 20))
     worker = [sys.executable, WORKER, "0.001", str(tmp_path / "truth"), "6"]

@@ -140,7 +140,10 @@ def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Par
 
 
 def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]:
-    """Return one arm per device with the seconds of its fastest warm-up call, after at least `LOOK` calls."""
+    """Return one arm for each device, preferably in graph mode, with the seconds of its fastest warm-up call.
+
+    Omits arms with fewer than `LOOK` warm-up calls.
+    """
     fastest: dict[str, tuple[ArmState, float]] = {}
     for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
         warming = arm.cells[point].warming if point in arm.cells else ()

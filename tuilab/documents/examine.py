@@ -346,7 +346,7 @@ def _unresolved_parts(example: Example, parsed: Parsed, gaps: list[Gap]) -> tupl
 def read_installed(
     source: Path | str | bytes, *, name: str = "", validate: Validate | None = None
 ) -> DocumentReport:
-    """Read a document, and check its names against the installed TensorFlow if a table of its names
-    exists.
+    """Read a document. Checks the names that it uses against the installed TensorFlow, if a table of that
+    TensorFlow's names exists.
     """
     return read(source, for_installed(), name=name, validate=validate)

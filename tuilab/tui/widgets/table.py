@@ -329,7 +329,7 @@ def natural_width(column: Column[Row], rows: Sequence[Row]) -> int:
     if column.width:
         return column.width
     widest = max((cell_len(column.cell(row)) for row in rows), default=0)
-    # two cells more for the arrow of the sorted column
+    # two more cells for the arrow of the sorted column
     return max(cell_len(column.label) + 2, min(column.most, widest))
 
 
