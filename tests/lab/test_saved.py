@@ -100,3 +100,12 @@ def test_a_confined_run_and_one_of_several_processes_need_the_lab(budget, trust,
     state.shown.apply(started("r1", scenario=scenario, budget=BUDGET[budget]))
     state.asked = "r1"
     assert SavedRuns(state, lambda words: None, None).needs_lab is expected
+
+
+def test_a_run_that_is_not_yet_requested_is_marked_later(tmp_path):
+    state = LabState()
+    state.spool = str(tmp_path)
+    saved = SavedRuns(state, lambda words: None, None)
+    assert not saved.mark_away() and not list(tmp_path.iterdir())
+    state.asked = "r1"
+    assert saved.mark_away() and [file.name for file in tmp_path.iterdir()] == ["r1.away"]

@@ -50,7 +50,9 @@ class Watch(click.Command):
 
 
 @click.command(cls=Watch, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--plain", is_flag=True, help="Show the program's output, and print the page at the end.")
+@click.option(
+    "--plain", is_flag=True, help="Show the program's output, and print the page of findings at the end."
+)
 @click.option(
     "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the page as JSON."
 )

@@ -169,7 +169,9 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
     check = of_presets(report.document.title or report.document.id, found, prose)
     measured = {claim.quoted for preset in found for claim in preset.claims}
     unmeasured = dict.fromkeys(claim for example in report.examples for claim in example.unmeasured)
-    for claim in (claim for claim in unmeasured if claim.quoted not in measured):
+    for claim in unmeasured:
+        if claim.quoted in measured:
+            continue
         line = _quoting(prose, claim.quoted)
         check.statements.append(
             Statement(preset="", text=claim.text, line=line, verdict="untestable", evidence=UNMEASURED)

@@ -158,12 +158,17 @@ class SavedRuns:
         state, shown = self._state, self._state.shown
         budget = shown.budget if shown.budget and state.asked == shown.run else BUDGET[state.budget]
         confined = shown.scenario is not None and scope(shown.scenario.file, shown.scenario.opening)
-        return bool(confined) or max(budget.workers, budget.forks) > 1
+        return bool(confined) or budget.most_processes > 1
 
-    def mark_away(self) -> None:
-        """Record that this lab has lost its terminal, but finishes the active run."""
+    def mark_away(self) -> bool:
+        """Record that this lab has lost its terminal, but finishes the active run. Returns False if the run
+        has not been requested yet.
+        """
+        run = self._state.asked
         with contextlib.suppress(OSError):  # then later labs do not mention the run before it ends
-            mark_away(self._state.spool, self._state.asked)
+            if run:
+                mark_away(self._state.spool, run)
+        return bool(run)
 
     @property
     def in_no_history(self) -> bool:

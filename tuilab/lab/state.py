@@ -217,7 +217,7 @@ class LabState:
         budget, same = shown.budget, settings.scenario == shown.scenario and shown.sweep is None
         if budget is None or not same or settings.preset.name != shown.preset:
             return False
-        return max(budget.workers, budget.forks) > 1 and budget.precision == BUDGET[self.budget].precision
+        return budget.most_processes > 1 and budget.precision == BUDGET[self.budget].precision
 
     @property
     def waiting(self) -> bool:

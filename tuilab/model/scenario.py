@@ -100,6 +100,10 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     chase_s: float = 0.0
     """Seconds after which an arm with enough rounds stops, even if it is not precise; 0: `limit_s`."""
 
+    @property
+    def most_processes(self) -> int:
+        return max(self.workers, self.forks)
+
     def expected_s(self, arms: int, start_s: float, forked: bool = False) -> float:
         """Estimate the seconds of a run at a single point, with all its processes.
 

@@ -657,8 +657,8 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         else:
             kind = "several changes" if len(changes) > 1 else differed
             advice = f"retraced, {kind}" if f"retraced, {kind}" in TABLE else "retraced"
+            advice = "xla-recompiles" if xla and "a new shape" in changes else advice
         code: Code = "xla-recompiles" if xla else "retraced"
-        advice = "xla-recompiles" if xla and "a new shape" in changes else advice
         verb = "compiled by XLA" if xla else "traced"
         text = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, which took "
         text += (

@@ -25,7 +25,7 @@ SIGNALLED = 128
 """The exit code after a signal is this number plus the number of the signal."""
 FAULT = 70
 AWAY_S = 0.5
-"""Without a terminal, seconds between two checks whether the run has ended."""
+"""Seconds between checks whether the run of an app without a terminal has ended."""
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -281,8 +281,9 @@ class LabApp(LastingApp):
             self.exit(128 + number)
 
     async def _finish_alone(self, lab: "Lab") -> None:
-        lab.saved.mark_away()
+        marked = False
         while lab.state.running:
+            marked = marked or lab.saved.mark_away()
             await asyncio.sleep(AWAY_S)
         if not self.leaving:  # as above: there is no terminal to restore
             await lab.close()

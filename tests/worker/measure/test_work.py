@@ -126,7 +126,9 @@ def test_a_branch_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, t
     works = [state.arms[arm.id].work[0] for arm in arms]
     assert works[1].flop == pytest.approx(6 * 2 * 32**3, rel=0.15)
     assert [work.flop for work in works] == [works[1].flop] * 3
-    assert "counts the branches taken of eager mode" in works[0].note and "less work" not in works[0].note
+    assert (
+        "the branches taken are counted in eager mode" in works[0].note and "less work" not in works[0].note
+    )
     [alone] = run(worker, Scenario("branching", {}, f"{file}:branching"), arms[0]).arms.values()
     assert alone.work[0].flop < works[1].flop and "the branch with less work" in alone.work[0].note
 

@@ -36,6 +36,7 @@ CONV = "%made = f32[1,8,8,4]{3,2,1,0} convolution(%x, %k), window={size=3x3 pad=
             8 * 31 + 32,
         ),
         ("%made = f32[8,4]{1,0} sort(%y), dimensions={1}, to_apply=%less", 32 * 5 + 32),
+        ("%made = f32[0]{0} sort(%x), dimensions={0}, to_apply=%less", 32),
         ("%made = f32[16,4]{1,0} triangular-solve(%x, %y), lower=true", None),
         ("%made = f32[4]{0} scatter(%x, %i, %y), to_apply=%sum", 8 * 16 + 32),
         ('%made = f32[8,4]{1,0} custom-call(%x, %y), custom_call_target="gemm"', None),

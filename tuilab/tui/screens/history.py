@@ -62,7 +62,7 @@ TAGS = "Separate tags with commas. A tag that you delete from the line is remove
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type a path below."
 SHOW_S = 0.25
 COMPARE_S = 2.0
-"""Seconds between two checks for changes of the history by another process."""
+"""Seconds between checks whether another process changed the history."""
 MOST_SAID = 3
 
 T = TypeVar("T")

@@ -368,7 +368,7 @@ class OwnCode:
         elif mode == "eager" and taken:
             yield Found(
                 "numpy-inside",
-                f"it converts tensors to NumPy or Python {plural(taken, 'time')} a call; that "
+                f"it converts tensors to NumPy arrays or Python values {plural(taken, 'time')} a call; that "
                 "work runs on the CPU, outside the graph",
             )
         elif outside:

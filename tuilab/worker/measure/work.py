@@ -77,7 +77,10 @@ def _with_eager_counts(bench: Bench, arm: Arm, point: int, work: Work) -> Iterat
             continue
         if seen is not None and seen.flop is not None:
             kinds = ["the loops' iterations"] * loops + ["the branches taken"] * branches
-            note = other.note.replace(f"; {LESS_WORK}", "") + f"; counts {' and '.join(kinds)} of eager mode"
+            note = (
+                other.note.replace(f"; {LESS_WORK}", "")
+                + f"; {' and '.join(kinds)} are counted in eager mode"
+            )
             yield known(
                 bench,
                 each,

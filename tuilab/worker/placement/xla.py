@@ -92,7 +92,7 @@ def arithmetic(hlo: str) -> float | None:
         elif op == "fft":
             size *= 50
         elif op == "sort":
-            size *= max(1.0, log2(size))
+            size *= log2(max(2.0, size))
         elif op == "reduce-window":
             size *= _window(line)
         elif op == "select-and-scatter":
