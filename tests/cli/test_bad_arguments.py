@@ -141,6 +141,7 @@ def test_a_command_given_as_an_option_is_named():
     done = here("history", "--tag", "last", "quiet")
     assert done.returncode == 2 and "Use the command: tuilab history tag." in done.stderr
     assert "Did you mean" not in done.stderr
+    assert "Use the command: tuilab sweep." in here("run", "stft-small", "--sweep").stderr
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])

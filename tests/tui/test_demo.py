@@ -85,15 +85,14 @@ def test_an_undecided_claim_does_not_count_against_a_guess():
     demo.choose(1)
     demo.tell(msgspec.structs.replace(run_result(), claims=(Verdict("c", "undecided", "too close"),)))
     assert (demo.right, demo.asked) == (0, 0) and "Not counted" in d.outcome(demo)
-    assert d.summary(demo)[0].startswith(
-        "No guess counted, 1 guess not counted because the evidence is incon"
-    )
+    assert d.summary(demo)[0].startswith("1 guess not counted because the evidence is inconclusive; ")
 
 
 def test_an_untestable_claim_does_not_count_as_measured():
     demo = d.Demo([preset("t", "000", GPU_WINS)])
     demo.tell(msgspec.structs.replace(run_result(), claims=(Verdict("c", "untestable", "no GPU"),)))
-    assert "0 claims measured on this machine" in d.summary(demo)[0]
+    assert d.summary(demo)[0] == "Nothing guessed; 0 claims measured on this machine."
+    assert "<th>line</th>" not in html(d.page(demo, None, "")), "the demo has no document"
 
 
 def test_the_shared_page_repeats_the_doubts_that_the_lab_shows():

@@ -11,7 +11,7 @@ import sqlite3
 import sys
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import click
 
@@ -249,14 +249,16 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         name, context = error.option_name.lstrip("-"), error.ctx
         options = [option for param in context.command.params for option in param.opts]
-        if "--set" in options and not difflib.get_close_matches(error.option_name, options, 1, 0.8):
+        groups = (c for c in (context, context.parent) if c and isinstance(c.command, click.Group))
+        owner = next((c for c in groups if name in cast(click.Group, c.command).list_commands(c)), None)
+        if owner is not None:
+            message = f"{error.message} Use the command: {owner.command_path} {name}."
+            error = click.NoSuchOption(error.option_name, message, ctx=context)
+        elif "--set" in options and not difflib.get_close_matches(error.option_name, options, 1, 0.8):
             # Users often try to set a model's parameter with an option of the same name, such as `--batch 4`.
             value = _option_value(error.option_name)
             message = f"{error.message} Set a parameter with --set {name}={value}."
             error = click.NoSuchOption(error.option_name, message, ctx=error.ctx)
-        elif isinstance(context.command, click.Group) and name in context.command.commands:
-            message = f"{error.message} Use the command: {context.command_path} {name}."
-            error = click.NoSuchOption(error.option_name, message, ctx=context)
     elif isinstance(error, click.UsageError) and error.ctx and (extra := EXTRA.search(error.message)):
         known = [option for param in error.ctx.command.params for option in param.opts]
         if option := next((name for name in ("--axis", "--set") if name in known), ""):

@@ -166,7 +166,7 @@ async def prove(
     for proof in wanted:
         preset = proof.preset
         if preset is None:
-            shown = _unproven(proof, "no op with a known shape was recognized")
+            shown = _unproven(proof, "no workload does the timed ops, or their shapes could not be read")
         else:
             here = preset if gpu else on_cpu(preset)
             key = preset.name

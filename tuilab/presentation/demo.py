@@ -277,16 +277,17 @@ def lines(demo: Demo) -> tuple[str, str, str]:
 def summary(demo: Demo) -> tuple[str, str]:
     """Return the score, and a list of the steps with their verdicts and guesses."""
     outcomes = [demo.outcomes[at] for at in sorted(demo.outcomes)]
-    words = f"{demo.right} of {plural(demo.asked, 'guess')} right" if demo.asked else "No guess counted"
+    words = [f"{demo.right} of {plural(demo.asked, 'guess')} right"] if demo.asked else []
     if undecided := sum(bool(each.guess) and not each.scored for each in outcomes):
-        words += f", {plural(undecided, 'guess')} not counted because the evidence is inconclusive"
+        words.append(f"{plural(undecided, 'guess')} not counted because the evidence is inconclusive")
+    score = ", ".join(words) or "Nothing guessed"
     rows = []
     for each in outcomes:
         guessed = (" (you: right)" if each.right else " (you: not)") if each.scored else ""
         soft = f" {EMULATED}" * each.verdict.emulated
         rows.append(f"{VERDICTS[each.verdict.verdict].mark}{soft} {each.preset.title}{guessed}")
     measured = sum(each.verdict.verdict != "untestable" for each in outcomes)
-    return f"{words}; {plural(measured, 'claim')} measured on this machine.", " · ".join(rows)
+    return f"{score}; {plural(measured, 'claim')} measured on this machine.", " · ".join(rows)
 
 
 def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:

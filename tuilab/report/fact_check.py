@@ -116,24 +116,30 @@ def _lines(check: FactCheck) -> Iterator[str]:
 HEAD = ("", "claim", "line", "verdict", "evidence", "measured with")
 
 
-def _cells(s: Statement) -> tuple[str, ...]:
-    return s.mark, s.text, str(s.line or ""), s.verdict or "not measured", s.evidence, s.measured
+def _table(check: FactCheck) -> list[tuple[str, ...]]:
+    """Return the head and a row for each claim; without the column `line` if no claim has a line."""
+    rows = [
+        (s.mark, s.text, str(s.line or ""), s.verdict or "not measured", s.evidence, s.measured)
+        for s in check.statements
+    ]
+    lines = any(s.line for s in check.statements)
+    kept = [at for at, name in enumerate(HEAD) if lines or name != "line"]
+    return [tuple(row[at] for at in kept) for row in (HEAD, *rows)]
 
 
 def markdown(check: FactCheck) -> str:
     """Return the page as Markdown, to publish with the document."""
-    rows = [f"| {' | '.join(HEAD)} |", f"|{'---|' * len(HEAD)}"]
-    for s in check.statements:
-        rows.append(f"| {' | '.join(map(plain, _cells(s)))} |")
+    names, *cells = _table(check)
+    rows = [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
+    rows += [f"| {' | '.join(map(plain, row))} |" for row in cells]
     head = [f"# {plain(check.title)}", "", f"{check.summary()}.", ""]
     return "\n".join([*head, *rows, "", plain(stamp(check)), ""])
 
 
 def html(check: FactCheck) -> str:
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(s))}</tr>" for s in check.statements
-    )
-    head = "".join(f"<th>{name}</th>" for name in HEAD)
+    names, *cells = _table(check)
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells)
+    head = "".join(f"<th>{name}</th>" for name in names)
     body = f'<h1>{escape(check.title)}</h1><p class="answer">{escape(check.summary())}.</p>'
     body += wide(f"<table><tr>{head}</tr>{rows}</table>") + f'<p class="dim">{escape(stamp(check))}</p>'
     return web_page(check.title, body)
