@@ -4,10 +4,12 @@ from operator import itemgetter
 
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.color import Color
 
 from tests.tui.data import log_lines, placement_rows
 from tests.tui.widgets.bench import bench, press, rows, shown
 from tuilab.model.events import Log
+from tuilab.tui.filters import BAND_FILL, COLOURLESS
 from tuilab.tui.views.log import log_table
 from tuilab.tui.views.placement import PlacementTable
 from tuilab.tui.widgets.table import Column, Table, share_out
@@ -150,3 +152,15 @@ async def test_only_visible_rows_are_drawn():
         drawn.clear()
         await press(pilot, "pagedown")
         assert 0 < len(drawn) <= 60
+
+
+async def test_without_colors_the_selected_row_is_not_drawn_as_an_interval():
+    table = numbers(3)
+    async with bench(table, 40, 6) as pilot:
+        for focused in (True, False):
+            pilot.app.set_focus(table if focused else None)
+            await pilot.pause()
+            assert table.has_focus is focused
+            for y in range(table.size.height):
+                segments = COLOURLESS.apply(list(table.render_line(y)), Color.parse("black"))
+                assert BAND_FILL not in "".join(segment.text for segment in segments)

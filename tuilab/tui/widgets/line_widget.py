@@ -127,9 +127,8 @@ class LineWidget(Widget):
             bgcolor=sent.rich_color if sent else None,
             bold=style.bold or None,
             reverse=style.reverse or None,
-            # A faint background is the band of an interval, unless it has the accent color, which marks the
-            # cursor.
-            meta={BAND: True} if faint and not style.on.startswith("accent") else None,
+            # A faint background is the band of an interval, unless its color marks the selected row.
+            meta={BAND: True} if faint and not style.on.startswith(("accent", "muted")) else None,
         )
 
     def color_of(self, name: str) -> Color:
