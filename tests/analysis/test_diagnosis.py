@@ -141,6 +141,14 @@ def test_advice_on_launching_is_withheld_on_a_contended_host() -> None:
     assert one.message.startswith("CPU graph spends 50% of each call starting its ops, but other processes")
 
 
+def test_on_a_contended_host_dispatch_is_reported_only_if_a_graph_was_measured_to_be_faster() -> None:
+    for graph_s, reported in ((1e-4, True), (1e-3, False)):
+        state = measure(begun([EAGER, GRAPH]), {EAGER: 1e-3, GRAPH: graph_s})
+        state.apply(e.Caveat(run="r", code="cpu-contention", message="the processor was shared"))
+        phases(state, EAGER, dispatch=9e-4, compute=1e-4)
+        assert bool(found(state, "dispatch-bound")) is reported
+
+
 def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
     """A graph would launch a single op just as eager mode does."""
     state = measure(begun([EAGER, XLA]), {EAGER: 1e-3, XLA: 0.9e-3})

@@ -59,3 +59,8 @@ def test_a_ratio_is_explained_if_the_medians_have_another_quotient_in_either_ord
         assert re.match(r"; the quotient of the medians is (2\.0\d*|1\.9\d*|2)×, because", said), said
     assert by_rounds(RatioEstimate(2.0, 1.8, 2.2, 40), slow, fast, 0) == ""
     assert by_rounds(RatioEstimate(0.5, 0.45, 0.55, 40), fast, slow, 0) == ""
+
+
+def test_an_interval_whose_ends_differ_a_hundredfold_says_nothing():
+    assert RatioEstimate(9.0, 1.0, 99.0, 5).is_informative
+    assert not RatioEstimate(9.0, 1.0, 100.0, 5).is_informative

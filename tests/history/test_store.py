@@ -1,7 +1,9 @@
 """Measurements survive all failures of the store."""
 
 import contextlib
+import hashlib
 import os
+import re
 import signal
 import sqlite3
 import stat
@@ -203,6 +205,18 @@ def test_a_damaged_file_is_set_aside_and_nothing_is_deleted(tmp_path):
     store.close()
     (aside,) = tmp_path.glob("history-damaged-*")
     assert aside.read_bytes().startswith(b"this is no database")
+
+
+def test_other_tables_get_another_version(tmp_path):
+    """A tuilab of the older version would otherwise write to tables that it does not know."""
+    Store.open(tmp_path).close()
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        # The tables of the full-text search depend on the version of SQLite.
+        own = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'found%' ORDER BY name"
+        tables = connection.execute(own).fetchall()
+    plain = "\n".join(re.sub(r"--.*", "", sql) for (sql,) in tables)
+    assert (version, hashlib.sha256(" ".join(plain.split()).encode()).hexdigest()[:12]) == (6, "7227f4ed5fff")
 
 
 def test_a_store_of_a_later_tuilab_is_not_changed(tmp_path):
