@@ -146,6 +146,14 @@ def test_findings_in_a_file_that_cannot_be_read_now_are_not_reported_as_damage(s
     assert str(unread.value) == f"{store.file}: {expected}"
 
 
+def test_a_check_without_repair_changes_nothing(store):
+    keep(store)
+    store.connection.execute("UPDATE runs SET rounds = 2")
+    history = History(store)
+    report, repaired = history.check()
+    assert report.findings and repaired is None and history.find("r1").rounds == 2
+
+
 @pytest.mark.parametrize("again", [True, False])
 def test_a_history_is_repaired_only_if_a_second_read_finds_the_damage_too(store, again, monkeypatch):
     keep(store)

@@ -1,5 +1,6 @@
 """Rounds unpacked from arrays equal the original rounds bit by bit, and give the same state."""
 
+import base64
 import math
 import random
 
@@ -131,3 +132,15 @@ def test_events_between_packed_rounds_keep_their_places(tmp_path):
             assert event.text == f"after {passed + before}"
         passed += piece.rounds
     store.close()
+
+
+STORED = (
+    "AXgBu8MgvKjIkIFp8qTdyQWlBnqpiempRXpFqcWZKal5JXppOfmJJcZGDJN2gmUrchKxyEF0phclFmRgyk5mYmI6IsDAyIACMEUOH+Fg"
+    "ZoaoOcLDwMjEwATVAlQ6iUGFwRNKHmKwP3BE4OPHjIzHjzs6tm798ePJEzu7I0yMjEeYGBiOcAhA7TliULrmi9yXyXKN0unxPG+3NKt4"
+    "7d8iY/7TseL98lc1152Xma83cP/mGxAQ4B9gDwZHDEL4mGW0luy6r3L6NVuvTluCwuVt3U2CSaek9vDd4mKOTmuyibGXVVCUUZKG6mBk"
+    "BACg/WQT"
+)
+
+
+def test_pieces_that_this_version_has_stored_are_read_by_later_ones():
+    assert list(packed.rounds(base64.b64decode(STORED))) == list(enumerate(regular(2)))

@@ -1,5 +1,6 @@
 """Several watched programs on one screen, and pages opened from files."""
 
+import time
 from types import SimpleNamespace
 
 import msgspec
@@ -160,6 +161,7 @@ def test_a_far_program_shows_what_its_machine_reports(monkeypatch):
 
     monkeypatch.setattr("tuilab.runner.far.Far", far)
     monkeypatch.setattr(several.os, "getcwd", lambda: "/here")
+    before = time.time()
     program = FarProgram("gpu-07", ["train.py", "--token=x"], WatchOptions(every=2.0, once=True))
     program.type("lost")
     assert not program.running and not program.catches and program.page.command == ("train.py", "--token=…")
@@ -175,6 +177,7 @@ def test_a_far_program_shows_what_its_machine_reports(monkeypatch):
         1: 0.5
     }
     assert kept == [], "the page is too recent to save"
+    assert 0 <= program.now.lasted_s <= time.time() - before
     program.choose(1), program.resize(90, 30), program.type("a"), program.signal(2)
     assert asked == [Choose(8), Resize(90, 30), Type(b"a"), Signal(2)]
     program._heard(Wrote(b"x" * several.KEPT_OUTPUT + b"\none\n"))
@@ -213,6 +216,8 @@ def test_a_secret_of_a_command_is_hidden_and_nothing_else():
         ("-x/key a", "-x/key a"),
     ):
         assert " ".join(without_secrets(given.split())) == shown
+    (long,) = without_secrets(["x" * 600])
+    assert long == "x" * 500 + "…"
 
 
 def test_the_last_lines_are_those_that_a_terminal_shows():

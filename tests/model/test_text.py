@@ -2,11 +2,12 @@
 
 import unicodedata
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuilab.model.events import Log
+from tuilab.model.events import Answer, Log
 from tuilab.model.sanitize import ELLIPSIS, sanitize, sanitize_block, sanitize_line
 
 
@@ -45,6 +46,12 @@ def test_a_long_line_is_cut_with_an_ellipsis():
 
 def test_a_block_keeps_its_lines():
     assert sanitize_block("a\r\nb\tc\rd") == "a\nb    c\nd"
+
+
+def test_raw_json_is_sanitized_like_the_message_around_it():
+    for text, cleaned in (("a\x1b[31mb", "ab"), ("a\u202eb", "ab"), ("ab", "ab")):
+        answer = Answer(request="1", kind="k", body=msgspec.Raw(msgspec.json.encode({"said": [text]})))
+        assert msgspec.json.decode(sanitize(answer).body) == {"said": [cleaned]}
 
 
 def test_a_text_of_a_message_is_cut_at_200_000_characters():
