@@ -137,8 +137,15 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
     assert "the same" not in gain(parts[0], parts)  # the finding with the same gain is not in the list
 
 
-def eager_step(waits: float, stages: tuple[str, ...] = ("Root::Prefetch", "Root::Prefetch::Batch")) -> Case:
-    """Return a program whose step of 34 ms runs eagerly. waits: share of the step spent waiting for input."""
+def eager_step(
+    waits: float,
+    stages: tuple[str, ...] = ("Root::Prefetch", "Root::Prefetch::Batch"),
+    beside: float = 0.0,
+) -> Case:
+    """Return a program whose step of 34 ms runs eagerly.
+
+    waits: share of the step spent waiting for input. beside: share during which other threads prepare input.
+    """
     process, at = Process(), ("train.py", 14)
     calls = tuple((at, 2.0 + n * 0.034, 2.034 + n * 0.034 - 0.034 * waits, False) for n in range(200))
     waited = tuple((2.034 + n * 0.034 - 0.034 * waits, 0.034 * waits) for n in range(200))
@@ -149,7 +156,7 @@ def eager_step(waits: float, stages: tuple[str, ...] = ("Root::Prefetch", "Root:
         {"waiting for input": 0.034 * waits, "python": 0.96 * left, "compute on CPU": share * left}
         for share in (0.01, 0.04, 0.07) * 4
     ]
-    window.stages = dict.fromkeys(stages, 0.034)
+    window.stages, window.beside = dict.fromkeys(stages, 0.034), 0.034 * beside
     window.ops.clear()
     process.windows.append((Window(start=2.0, end=3.0, steps=12), window))
     return Case(process, {}, Beside(), 10.0)
@@ -177,6 +184,16 @@ def test_a_negligible_wait_keeps_the_estimate() -> None:
     assert gained(of).startswith("saves about ") and "input" not in gained(of) + of.remedy
 
 
+def test_a_step_faster_than_its_hidden_input_may_wait_for_it() -> None:
+    """A graph would take about 4% of this step."""
+    hidden, short = of_eager_step(eager_step(0.01, beside=0.5)), of_eager_step(eager_step(0.01, beside=0.02))
+    assert hidden.if_input_keeps_up and gained(hidden).startswith("saves up to ")
+    assert hidden.message.endswith(
+        "; during each step, the input pipeline works for 17.0 ms on other threads"
+    )
+    assert not short.if_input_keeps_up and "pipeline" not in short.message
+
+
 def test_a_pipeline_that_prepares_nothing_during_the_step_keeps_the_estimate_but_not_its_wait() -> None:
     of = of_eager_step(eager_step(0.5, ("Root::Batch", "Root::Batch::Generator")))
     most = at_most(of)
@@ -192,11 +209,11 @@ def test_a_saving_beyond_the_wait_is_reduced_for_the_step_and_the_program() -> N
         code="read-each-step", message="", share=0.8, gain_at_most=5.0, gain_ci95=(4.0, 100.0),
         program_share=0.8, saves_s=8.0,
     )  # fmt: skip
-    of = limited_by_input(claimed, 0.5, ahead=False)
+    of = limited_by_input(claimed, 0.5, None)
     assert (of.share, of.gain_at_most, of.gain_ci95) == (0.5, 2.0, (2.0, 2.0))
     assert (of.program_share, of.saves_s) == (pytest.approx(0.5), pytest.approx(5.0))
     waiting = msgspec.structs.replace(claimed, code="input-bound")
-    assert limited_by_input(waiting, 0.5, ahead=True) == waiting
+    assert limited_by_input(waiting, 0.5, 0.9) == waiting
 
 
 def test_a_wait_of_the_loop_outside_its_steps_is_saved_with_the_wait_of_the_steps() -> None:

@@ -34,7 +34,7 @@ from tuilab.program.fold import (
     share_interval,
     total_seconds,
 )
-from tuilab.program.gains import NEGLIGIBLE, SAVES_WAITING, factor, limited_by_input
+from tuilab.program.gains import NEGLIGIBLE, SAVES_WAITING, exceeds, factor, limited_by_input
 from tuilab.program.graph import Op, ops_of, reason_of
 from tuilab.program.sites import (
     METHODS,
@@ -124,8 +124,17 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
         # are more precise.
         for each in look(case):
             found.setdefault(each.key, each)
-    waits, ahead = _waited(case)[0], _prepared_ahead(case)
-    limited = [limited_by_input(each, waits, ahead=ahead) for each in found.values()]
+    waits, pace = _waited(case)[0], _prepared(case)
+    limited = [limited_by_input(each, waits, pace) for each in found.values()]
+    if pace and case.of.seen:
+        took = seconds(pace * total_seconds(case.of.seen) / len(case.of.seen))
+        meanwhile = f"; during each step, the input pipeline works for {took} on other threads"
+        limited = [
+            replace(each, message=each.message + meanwhile)
+            if each.if_input_keeps_up and exceeds(each, pace)
+            else each
+            for each in limited
+        ]
     if any(each.code == "input-bound" for each in limited):
         limited = [
             replace(each, remedy=f"make the input faster first (input-bound), then {each.remedy}")
@@ -366,15 +375,19 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
     return (gaps.waiting / gaps.total if gaps.total else 0.0), None
 
 
-def _prepared_ahead(case: Case) -> bool:
-    """Return True if the pipeline may prepare batches during a step: the profile's iterators do not rule it
-    out.
+def _prepared(case: Case) -> float | None:
+    """Return the share of a step during which other threads work for the input pipeline; 0 if unknown.
+
+    Returns None if the profile's iterators rule out that the pipeline prepares batches during a step.
     """
     of = case.of
     if of.iterators and of.iterators >= of.steps.n / 2:
-        return False  # each pipeline serves one or two steps
+        return None  # each pipeline serves one or two steps
     ran = iterators(of)
-    return not ran or bool(of.makers) or any(part.startswith(AHEAD) for part in ran)
+    if ran and not of.makers and not any(part.startswith(AHEAD) for part in ran):
+        return None
+    whole = total_seconds(of.seen)
+    return sum(seen.beside * len(seen.steps) for _, seen in of.profiled) / whole if whole else 0.0
 
 
 def iterators(of: Process) -> set[str]:

@@ -19,17 +19,17 @@ def factor(share: float) -> float:
     return 1 / (1 - min(share, LARGEST))
 
 
-def limited_by_input(finding: Bottleneck, waits: float, *, ahead: bool) -> Bottleneck:
-    """Return the finding with the limits that the wait for input sets.
+def limited_by_input(finding: Bottleneck, waits: float, pace: float | None) -> Bottleneck:
+    """Return the finding with the limits that the input sets.
 
-    waits: share of a step spent waiting for input. ahead: True if the pipeline may prepare batches during a
-    step. In such a program, a faster step may only wait longer, so the fix may save nothing. A fix that does
-    not concern the input leaves the wait as it is.
+    waits: share of a step spent waiting for input. pace: share of a step during which the pipeline prepares
+    other batches; None if it prepares none. If it does, a faster step may only wait longer, so the fix may
+    save nothing. A fix that does not concern the input leaves the wait as it is.
     """
     if finding.code in SAVES_WAITING or (finding.share is None and finding.code in BETWEEN_PIPELINES):
         return finding
-    if ahead and waits >= NEGLIGIBLE and (finding.gain_at_most or 0.0) > 1:
-        finding = replace(finding, if_input_keeps_up=True)
+    if pace is not None and (finding.gain_at_most or 0.0) > 1:
+        finding = replace(finding, if_input_keeps_up=waits >= NEGLIGIBLE or exceeds(finding, pace))
     if finding.share is None or not finding.gain_at_most or not waits or finding.code in OF_THE_PROGRAM:
         return finding
     left = max(0.0, 1 - waits)
@@ -43,6 +43,14 @@ def limited_by_input(finding: Bottleneck, waits: float, *, ahead: bool) -> Bottl
         program_share=finding.program_share * of if finding.program_share is not None else None,
         saves_s=finding.saves_s * of if finding.saves_s is not None else None,
     )
+
+
+def exceeds(finding: Bottleneck, pace: float) -> bool:
+    """Return True if the input of a step takes longer to prepare than a step would take after the fix.
+
+    pace: share of a step during which the pipeline prepares other batches.
+    """
+    return finding.share is not None and pace > 1 - finding.share
 
 
 def share_of(gain: float) -> float:
@@ -123,7 +131,7 @@ def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
 
 
 NEGLIGIBLE = 0.05
-"""The input may set the program's pace if waiting for input takes at least this share of a step."""
+"""The input may already set the program's pace if waiting for input takes at least this share of a step."""
 SAVES_WAITING = frozenset(("input-bound", "python-in-map", "serial-map", "no-prefetch"))
 """Findings whose fix shortens the wait for input."""
 BETWEEN_PIPELINES = frozenset(("between-steps", "rebuilt", "saving"))

@@ -51,6 +51,7 @@ class Seen:
     launching these ops takes. starting: the part of `one_by_one` in which no op computes. counts: number of
     runs per step of each op. stages: seconds per step in which each iterator of the pipeline worked, by its
     path (`Root::Prefetch::Map`), without its inputs. on_main: iterators that ran on the stepping thread.
+    beside: seconds per step in which at least one other thread worked for the input pipeline.
     devices: share of the steps' time in which a device computed.
     """
 
@@ -59,6 +60,7 @@ class Seen:
     counts: dict[Key, float] = field(default_factory=dict)
     stages: dict[str, float] = field(default_factory=dict)
     on_main: set[str] = field(default_factory=set)
+    beside: float = 0.0
     devices: dict[str, float] = field(default_factory=dict)
     loop: tuple[tuple[float, float], ...] = ()
     singles: float = 0.0
@@ -171,9 +173,12 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
     spent: dict[Key, list[Interval]] = defaultdict(list)
     own: dict[str, list[Interval]] = defaultdict(list)
     copying: list[Interval] = []
+    preparing: list[Interval] = []
     for segment in found.segments:
         key, phase = segment.meaning.key, segment.meaning.phase or ""
         if segment.pipeline and segment.lane != main:
+            if phase != "input_wait":
+                preparing.append((segment.start, segment.end))
             continue
         at = (segment.start, segment.end)
         if phase == "compute" and key is not None:
@@ -212,6 +217,7 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
     _one_by_one(out, found, main, computing.get(HOST, []), within, steps)
     out.counts = {key: number / steps for key, number in _runs(found, within).items()}
     _pipeline(out, found, main, within, steps)
+    out.beside = _overlap(_union(preparing), within) * PICO / steps
     return out
 
 
