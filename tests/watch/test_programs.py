@@ -210,3 +210,11 @@ def test_a_gpu_that_tensorflow_does_not_see_is_reported_with_its_cause(
     found = real(where)
     assert finding.message == found.cause and finding.file == str(file)
     assert watch.place_of([], (), {}).no_gpu == ""
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_saving_in_a_step_is_limited_by_the_input_that_other_threads_prepare_meanwhile() -> None:
+    page, printed = watched(PROGRAMS / "loop_hidden_input.py")
+    (found,) = (finding for finding in page.findings if finding.code == "eager-step")
+    assert found.if_input_keeps_up and "the input pipeline works for" in found.message, printed
