@@ -167,6 +167,10 @@ SLOWER = "tf.function is 10x slower than eager for a {} matmul: eager takes 50 m
         (ADDS, "A graph is 3x faster than eager.", PRODUCT.format(2000), 1),
         (ADDS, SLOWER.format("2000x2000"), "print(1)", None),
         (PRODUCT.format(1000), SLOWER.format("2000x2000"), ADDS, None),
+        (PRODUCT.format(1000), "A graph is 5x faster than eager for a chain of small ops.", "print(1)", None),
+        (PRODUCT.format(1000), "With many tiny ops, a graph is 5x faster than eager.", ADDS, 2),
+        (PRODUCT.format(1000), "A graph is 5x faster than eager for an FFT.", "print(1)", None),
+        (ADDS, "A graph is 5x faster than eager for sorting.", "print(1)", None),
     ],
 )
 def test_a_sentence_between_two_examples_belongs_to_the_one_that_it_names(first, sentence, second, owner):

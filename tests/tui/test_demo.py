@@ -91,7 +91,7 @@ def test_an_undecided_claim_does_not_count_against_a_guess():
 def test_an_untestable_claim_does_not_count_as_measured():
     demo = d.Demo([preset("t", "000", GPU_WINS)])
     demo.tell(msgspec.structs.replace(run_result(), claims=(Verdict("c", "untestable", "no GPU"),)))
-    assert d.summary(demo)[0] == "Nothing guessed; 0 claims measured on this machine."
+    assert d.summary(demo)[0] == "0 claims measured on this machine."
     assert "<th>line</th>" not in html(d.page(demo, None, "")), "the demo has no document"
 
 

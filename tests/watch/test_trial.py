@@ -226,7 +226,9 @@ def test_the_program_gains_in_the_share_of_its_time_that_its_steps_take() -> Non
     most = at_most(found(gain_ci95=(1.5, 4.0)))
     assert most is not None and (most.step, most.program) == (4.0, pytest.approx(1 / (1 - 0.5 * 0.75)))
     said = measured(Tried(step=1.7, step_ci95=(1.6, 1.8), program=1.26, said="the step under XLA"))
-    assert said == "measured: 1.70× [1.60 1.80] for the step, 1.26× for the program: the step under XLA"
+    assert (
+        said == "measured: 1.70× [1.60 1.80] for the step, so about 1.26× for the program: the step under XLA"
+    )
     page = page_of_one(found(tried=Tried(said="could not be measured: no batch")))
     assert "  could not be measured: no batch" in page_text(page).splitlines()
 

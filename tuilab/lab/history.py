@@ -147,6 +147,8 @@ class History:
         try:
             return self.store.find(start, deleted=deleted)
         except KeyError:
+            if start == "last" and not deleted:
+                raise InputError("run", "last", "a run in the history, which is empty") from None
             of = "id of a deleted run" if deleted else "id from `tuilab history`"
             raise InputError("run", start, f"the beginning of exactly one {of}, or last") from None
 

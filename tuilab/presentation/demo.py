@@ -280,14 +280,14 @@ def summary(demo: Demo) -> tuple[str, str]:
     words = [f"{demo.right} of {plural(demo.asked, 'guess')} right"] if demo.asked else []
     if undecided := sum(bool(each.guess) and not each.scored for each in outcomes):
         words.append(f"{plural(undecided, 'guess')} not counted because the evidence is inconclusive")
-    score = ", ".join(words) or "Nothing guessed"
     rows = []
     for each in outcomes:
         guessed = (" (you: right)" if each.right else " (you: not)") if each.scored else ""
         soft = f" {EMULATED}" * each.verdict.emulated
         rows.append(f"{VERDICTS[each.verdict.verdict].mark}{soft} {each.preset.title}{guessed}")
     measured = sum(each.verdict.verdict != "untestable" for each in outcomes)
-    return f"{score}; {plural(measured, 'claim')} measured on this machine.", " · ".join(rows)
+    score = [", ".join(words)] * bool(words)
+    return f"{'; '.join([*score, plural(measured, 'claim')])} measured on this machine.", " · ".join(rows)
 
 
 def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:

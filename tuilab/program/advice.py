@@ -215,6 +215,11 @@ TABLE: dict[str, Advice] = {
     "python-in-map": Advice(
         "write the mapped function in TensorFlow ops, or prepare the data once", "python-in-map"
     ),
+    "python-in-map, serial": Advice(
+        "write the mapped function in TensorFlow ops, or prepare the data once; if it mostly waits for files "
+        "or computes in NumPy, which release the GIL, try num_parallel_calls=tf.data.AUTOTUNE",
+        "python-in-map",
+    ),
     "serial-map": Advice("pass num_parallel_calls=tf.data.AUTOTUNE to .map", "serial-augmentation"),
     "no-prefetch": Advice("end the pipeline with .prefetch(tf.data.AUTOTUNE)", "slow-map"),
     # Functions and traces

@@ -471,7 +471,9 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     beside = crowded(case.of)
     yield _input_bound(case, stage, kind, share, interval, beside, parallel and stage is held and not kind)
     if stage is not None and kind == "python":
-        how = ", one at a time (because of the GIL)"
+        how = (
+            ", one at a time" if stage.stage == "Map" and not parallel else "; its Python code holds the GIL"
+        )
         yield _python_in_map(case, stage, how, share, interval, beside, "input-bound")
     elif stage is not None and stage is held and held.stage == "Map" and not parallel:
         yield _finding(
@@ -593,6 +595,7 @@ def _python_in_map(
         (stage.file, stage.line),
         f"{_shown(stage)} calls Python for each element{how}",
         share,
+        advice="python-in-map, serial" if stage.stage == "Map" else "python-in-map",
         interval=interval,
         sizes=batches(case.of),
         beside=beside,

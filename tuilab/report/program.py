@@ -236,7 +236,9 @@ def gained(finding: Bottleneck) -> str:
 
 
 def measured(tried: Tried) -> str:
-    """Return `measured: 1.7× (busy host) for the step after 2.1 s of compiling, 1.4× for the program: …`."""
+    """Return `measured: 1.7× (busy host) for the step after 2.1 s of compiling, so about 1.4× for the program:
+    …`.
+    """
     if tried.step is None:
         return tried.said
     ends = f" {interval(*tried.step_ci95, tried.step)}" if tried.step_ci95 else ""
@@ -244,6 +246,8 @@ def measured(tried: Tried) -> str:
     program = f"{times(tried.program)} for the program" if tried.program else ""
     if tried.if_input_keeps_up:
         program = f"at most {program}, and no speedup if the input sets the pace"
+    elif program:
+        program = f"so about {program}"
     program = f", {program}" if program else ""
     doubts = f" ({', '.join(tried.doubts)})" if tried.doubts else ""
     return f"measured: {times(tried.step)}{ends}{doubts} for the step{once}{program}: {tried.said}"

@@ -47,8 +47,18 @@ _STARTS = re.compile(r"\s*(?:[-*+>|#]|\d+[.)]\s)")
 _NAMED = {
     "matmul": re.compile(r"\bmatmuls?\b|\bmatrix[ -](?:multiplication|product)s?\b", _FLAGS),
     "stft": re.compile(r"\bstfts?\b|\bspectrograms?\b", _FLAGS),
-    "elementwise": re.compile(r"\badditions?\b|\belement-?wise\b", _FLAGS),
+    "elementwise": re.compile(
+        r"\badditions?\b|\belement-?wise\b|\b(?:small|tiny|little|cheap) (?:\w+ )?ops\b|\bchains? of\b",
+        _FLAGS,
+    ),
     "compression": re.compile(r"\b(?:de)?compress\w*", _FLAGS),
+    "fft": re.compile(r"\bi?r?ffts?\b|\bfourier transforms?\b", _FLAGS),
+    # No workload consists of these ops.
+    "other": re.compile(
+        r"\bconvolutions?\b|\bconv[1-3]d\b|\b(?:lstm|gru|rnn)s?\b|\bsoftmax\b|\battention\b|\beinsums?\b"
+        r"|\bsort(?:s|ing)?\b|\breductions?\b|\bhistograms?\b|\bgathers?\b|\bscatters?\b|\bembeddings?\b",
+        _FLAGS,
+    ),
 }
 _SHAPE = re.compile(r"\b(\d[\d,]{0,20})(?:\s*[x×]\s*|\s+by\s+)(\d[\d,]{0,20})\b", _FLAGS)
 
@@ -92,8 +102,8 @@ def fit(sentence: str, found: Found) -> int:
 
 
 def _names(found: Found) -> set[str]:
-    names = {"matmul" if found.workload == "pingpong" else found.workload, *found.variants}
-    return names & _NAMED.keys()
+    also = {"pingpong": "matmul", "stft": "fft"}.get(found.workload, "")
+    return {found.workload, also, *found.variants} & _NAMED.keys()
 
 
 def _sizes(found: Found) -> set[int]:

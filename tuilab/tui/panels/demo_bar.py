@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 
-HEIGHT, ROOMY = 6, 36
-"""Rows of the bar, border included. On a screen with at least `ROOMY` rows, the results get three more
-rows.
+HEIGHT, TOLD, ROOMY = 6, 8, 36
+"""Rows of the bar, border included: before a result, and with one. On a screen with at least `ROOMY` rows,
+the list of results gets one more row.
 """
 
 
@@ -95,6 +95,7 @@ returns to the previous screen; the runs are in the history.
     def _receive(self, changed: LabChanged) -> None:
         if measured(self.lab, self._demo, changed.event):
             self.lab.keep_secret(False)
+            self.styles.height = TOLD
             self.repaint()
             self.call_later(self._race)
 
@@ -125,7 +126,7 @@ returns to the previous screen; the runs are in the history.
             self._enter(demo.at + 1)
         elif demo.stage == "told":
             demo.sum_up()
-            self.styles.height = HEIGHT + 3 * (self.screen.size.height >= ROOMY)
+            self.styles.height = TOLD + (self.screen.size.height >= ROOMY)
             self.border_title = Content(f"{self._marked('Demo')}: results")
             self.repaint()
 
