@@ -236,8 +236,8 @@ def gained(finding: Bottleneck) -> str:
 
 
 def measured(tried: Tried) -> str:
-    """Return `measured: 1.7× (busy host) for the step after 2.1 s of compiling, so about 1.4× for the program:
-    …`.
+    """Return `measured: 1.7× (busy host) for the step after 2.1 s of compiling, so about 1.4× for the
+    program: …`.
     """
     if tried.step is None:
         return tried.said
