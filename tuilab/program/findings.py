@@ -469,12 +469,15 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     held, parallel = slowest(case)
     stage, kind = _at_fault(case, held, parallel)
     beside = crowded(case.of)
+    # The processors that the input uses may also have slowed the step, so this raises only the maximum.
+    low, high = interval or (share, share)
+    interval = low, min(1.0, high + beside)
     yield _input_bound(case, stage, kind, share, interval, beside, parallel and stage is held and not kind)
     if stage is not None and kind == "python":
         how = (
             ", one at a time" if stage.stage == "Map" and not parallel else "; its Python code holds the GIL"
         )
-        yield _python_in_map(case, stage, how, share, interval, beside, "input-bound")
+        yield _python_in_map(case, stage, how, share, interval, part_of="input-bound")
     elif stage is not None and stage is held and held.stage == "Map" and not parallel:
         yield _finding(
             case,
@@ -484,7 +487,6 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
             share,
             interval=interval,
             sizes=batches(case.of),
-            beside=beside,
             part_of="input-bound",
         )
     yield from _not_prefetched(case, share, interval)
@@ -535,9 +537,7 @@ def _input_bound(
         advice = "input-bound, generator"
     at = (stage.file, stage.line) if stage else case.step_at()
     sizes = batches(case.of)
-    return _finding(
-        case, "input-bound", at, text, share, advice=advice, interval=interval, sizes=sizes, beside=beside
-    )
+    return _finding(case, "input-bound", at, text, share, advice=advice, interval=interval, sizes=sizes)
 
 
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
@@ -577,7 +577,7 @@ def _find_python_map(case: Case, share: float, interval: tuple[float, float] | N
     if case.of.processors < FULL or not python or case.of.undisturbed(share + beside) < WAITING:
         return
     how = f" during the step, on up to {percent(beside)} of the processors that the step computes on"
-    yield _python_in_map(case, python[0], how, share, interval, beside)
+    yield _python_in_map(case, python[0], how, share, interval, beside=beside)
 
 
 def _python_in_map(
@@ -586,7 +586,8 @@ def _python_in_map(
     how: str,
     share: float,
     interval: tuple[float, float] | None,
-    beside: float,
+    *,
+    beside: float = 0.0,
     part_of: Code | None = None,
 ) -> Bottleneck:
     return _finding(

@@ -15,7 +15,13 @@ Place = tuple[str, int]
 METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit": "fit"}
 """Keras methods that create an input pipeline in each call."""
 ONCE = frozenset(("tracing", "compiling", "building", "importing"))
-OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
+OWN = {
+    "python": "the program's own Python and NumPy, not TensorFlow",
+    "waiting": "waiting, not for TensorFlow",
+    "eager": "ops that Python runs one by one in a loop; in a function under @tf.function, they would run as "
+    "one graph",
+}
+EAGER = frozenset(("eager-step", "eager-functions"))
 LARGE = 0.1
 """A part that no finding covers is reported if it takes at least this share of the program's time."""
 
@@ -176,12 +182,15 @@ BUILDERS = {
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
-    """Return sentences about large parts of the program's time outside TensorFlow that no finding covers."""
+    """Return sentences about large parts of the program's time that no finding covers: outside TensorFlow, or
+    in ops in a loop outside of any tf.function.
+    """
     sites, explained = sites_of(case), {(each.file, each.line) for each in findings}
+    shown = OWN.keys() - ({"eager"} if any(each.code in EAGER for each in findings) else set())
     parts: dict[tuple[str, str, str], dict[Place, float]] = defaultdict(lambda: defaultdict(float))
     for site in sites:
         for kind, took in site.kinds.items():
-            if kind in OWN and site.at not in explained:
+            if kind in shown and site.at not in explained and (kind != "eager" or site.loop[1]):
                 name = source.function_around(case.sources, *site.at)
                 parts[kind, site.file, name][site.at] += took
     out = []
@@ -193,7 +202,7 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
         where = f"{name}(), line {line}" if name else f"line {line}"
         share = percent(took / case.lasted_s)
         text = f"{seconds(took)} ({share} of the program) in {where} of {PurePath(file).name}"
-        out.append(f"{text}: {OWN[kind]}, not TensorFlow")
+        out.append(f"{text}: {OWN[kind]}")
     return tuple(out)
 
 

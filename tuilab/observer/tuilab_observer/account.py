@@ -179,7 +179,7 @@ class Account:
         self.rows[row] = self.rows.get(row, 0.0) + took
 
     def _assign_made(self, now: float) -> float:
-        """For each call that traced or compiled, count the whole time of the call as tracing or compiling.
+        """For each call that traced, compiled or saved, count the call's whole time as that.
 
         Withdraw the time that samples inside the call had assigned to other rows. Return the seconds that no
         sample had assigned yet.
@@ -192,7 +192,7 @@ class Account:
             covered += ended - began
             for start, sampled, in_calls, within in self._inside:
                 if start == began:
-                    # The first sample inside the call also covers earlier calls, which did not trace.
+                    # The first sample inside the call also covers earlier calls, which were of another kind.
                     self._add(sampled, -in_calls)
                     self._add(("graphs", *row[1:]), in_calls - within)
                     covered -= within
@@ -235,18 +235,19 @@ class Account:
         self._entered = Own.now()
         return True
 
-    def leave(self, made: str = "") -> None:
+    def leave(self, made: str = "", call: str = "") -> None:
         """Record the end of the call that `enter` recorded.
 
-        made: `tracing` or `compiling` if the call made a graph or a program. The call's whole time is then of
-        this kind, unless the call is part of building or saving a model.
+        made: `tracing` or `compiling` if the call made a graph or a program, `saving` if it wrote or read a
+        file. The call's whole time is then of this kind, unless the call is part of building or saving a
+        model. call: the called function's name, such as `Checkpoint.write`.
         """
         if self._entered is not None:
             began, now = self._entered, Own.now()
             if made:
-                (kind, *place), _ = self._row(Own.frame(1))
+                (kind, lines, inner, function), _ = self._row(Own.frame(1))
                 if kind in ("graphs", "eager", "python", "tracing"):
-                    row: Any = (made, *place)
+                    row: Any = (made, lines, call or inner, function)
                     self._made.append((began, now, row))
             self._in_calls += now - began
             self._entered = None

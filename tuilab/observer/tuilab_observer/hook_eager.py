@@ -1,4 +1,4 @@
-"""Hooks for gradient tapes, for reads of tensor values, and for arrays converted to tensors."""
+"""Hooks for gradient tapes, reads of tensor values, arrays converted to tensors, and checkpoints."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def see_reads() -> None:
         setattr(ops._EagerTensorBase, name, timed(getattr(ops._EagerTensorBase, name)))
 
 
-def timed(plain: Any) -> Any:
+def timed(plain: Any, made: str = "", name: str = "") -> Any:
     def call(*arguments: Any, **more: Any) -> Any:
         account = state.account
         entered = account.enter()
@@ -68,9 +68,21 @@ def timed(plain: Any) -> Any:
             return plain(*arguments, **more)
         finally:
             if entered:
-                account.leave()
+                account.leave(made, name)
 
     return disguise(call, plain)
+
+
+def see_checkpoints() -> None:
+    """Observe how long checkpoints take.
+
+    Samples cannot tell: after Python code, which holds the interpreter lock, many come only once a
+    checkpoint has released it.
+    """
+    from tensorflow.python.checkpoint.checkpoint import Checkpoint
+
+    for name in ("save", "write", "restore", "read"):
+        setattr(Checkpoint, name, timed(getattr(Checkpoint, name), "saving", f"Checkpoint.{name}"))
 
 
 def see_copies() -> None:

@@ -13,6 +13,7 @@ def install_hooks() -> None:
         hook_eager.see_tapes,
         hook_eager.see_reads,
         hook_eager.see_copies,
+        hook_eager.see_checkpoints,
         hook_data.see_datasets,
         hook_profiler.see_profilers,
     ):
