@@ -130,6 +130,13 @@ class TestGpu:
         wanted = "A GPU cannot win: the ops of a call (StringSplitV2) run on the CPU, without a GPU kernel."
         assert wanted in answer(state) and bound_words(state) == "a GPU cannot win"
 
+    def test_an_op_on_the_cpu_too_short_for_the_profiler_has_no_exact_time(self) -> None:
+        stay = Stay(op="Where", runs=1, reason="no GPU kernel", seconds=0.0)
+        work = Work(
+            flop=1e9, inputs=1e4, outputs=1e4, kernels=4, stays=(stay,), gpu=Work(flop=1e9, kernels=3)
+        )
+        assert "Where stays on the CPU (a few µs)" in answer(without_gpu(10e-3, work))
+
     @pytest.mark.parametrize(
         ("work", "why"),
         [

@@ -140,7 +140,9 @@ def test_bisection_needs_few_sizes_and_then_stops() -> None:
     assert found.at == pytest.approx(22_222, rel=0.05)
     assert found.ci95 is not None and found.ci95[0] <= 22_222 <= found.ci95[1]
     assert found.ci95[1] / found.ci95[0] < 1.11
-    assert step.reason.startswith("known to ±")
+    half = (found.ci95[1] / found.ci95[0]) ** 0.5 - 1
+    known = re.fullmatch(r"known to ± (\d+\.\d)%", step.reason)
+    assert known and float(known[1]) == pytest.approx(100 * half, abs=0.3)
 
 
 def test_bisection_stops_when_noise_dominates() -> None:

@@ -211,6 +211,9 @@ def test_dtypes_are_compared_with_float32() -> None:
     assert len(rows) == 2
     alike = measure(begun([GPU_GRAPH, half]), {GPU_GRAPH: 1e-3, half: 1.05e-3})
     assert not found(alike, "dtype")
+    without = measure(begun([double, half]), {half: 1e-3, double: 30e-3})
+    (one,) = found(without, "dtype")
+    assert (one.arm, one.message.split(" the time")[0]) == (double.id, "float64 takes 30.0×"), one.message
 
 
 def test_a_slow_first_call_is_reported() -> None:

@@ -111,7 +111,8 @@ class _Finder:
                 out |= _ids(node)
             if isinstance(node, ast.Assert | ast.Raise | ast.Import | ast.ImportFrom):
                 out |= _ids(node)
-            if isinstance(node, ast.keyword) and node.arg == "repr":
+            # `zip(…, strict=True)` changes no result: it checks lengths that are always equal.
+            if isinstance(node, ast.keyword) and node.arg in ("repr", "strict"):
                 out |= _ids(node)
             if isinstance(node, ast.ClassDef):
                 out |= {each for keyword in node.keywords for each in _ids(keyword)}
