@@ -318,6 +318,7 @@ class Section:
 def sections(result: RunResult) -> list[Section]:
     """Return the sections that follow the figures in a full report. Leaves out empty sections."""
     every = [
+        Section("Model", model_lines(result)),
         Section("Sweep", [*crossing_lines(result), *unmeasured_lines(result)], *sweep_rows(result)),
         Section("Share of the hardware limit", roof_lines(result), ROOF_HEAD, roof_rows(result)),
         Section("Where a call's time goes", phase_lines(result)),
