@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.made import MODES, folded, regular, started
+from tuilab.history.imports import BROKEN_OFF
 from tuilab.history.runs import Piece
 from tuilab.history.store import Store
 from tuilab.lab.changes import Change
@@ -198,9 +199,12 @@ def test_a_pause_between_rounds_is_shortened_and_divided_by_the_speed():
 
 async def test_a_stopped_run_of_the_history_continues_at_the_end_of_its_replay():
     for status, saved, expected in (
-        ("cancelled", True, True), ("cancelled", False, False), ("ok", True, False), (None, True, True),
+        ("cancelled", True, True), ("cancelled", False, False), ("ok", True, False),
+        ("failed", True, False), ("broken off", True, True), (None, True, True),
     ):  # fmt: skip
-        ending = [e.Finished(run="r1", status=status)] if status else []
+        lost = status == "broken off"
+        status = "failed" if lost else status
+        ending = [e.Finished(run="r1", status=status, message=BROKEN_OFF * lost)] if status else []
         replay = Replay([started("r1", *MODES), *regular(2), *ending], saved)
         assert (replay.stopped, replay.continues) == (expected, False), "the replay has just begun"
         state = await at(replay, Screen(), 2)

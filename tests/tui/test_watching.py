@@ -301,7 +301,8 @@ async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
         program = made.page.findings[0].tried.program
         assert program is not None and 1 < program < 1.7
         await until(
-            pilot, lambda: f"1.70× for the step, {program:.2f}× for the" in " ".join(text(app).split())
+            pilot,
+            lambda: f"1.70× for the step, so about {program:.2f}× for the" in " ".join(text(app).split()),
         )
 
 

@@ -10,6 +10,7 @@ from tuilab.history.imports import import_file
 from tuilab.history.runs import Piece
 from tuilab.history.store import Store
 from tuilab.lab.offers import Offer
+from tuilab.lab.resume import is_interrupted
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event, Finished, Log, Round, RunStarted
 from tuilab.model.files import expanded
@@ -87,8 +88,8 @@ class Replay:
     @property
     def stopped(self) -> bool:
         """True if the run was stopped and the history contains the run."""
-        ends = [part.status for part in self._parts if isinstance(part, Finished)]
-        return self._saved and ends[-1:] == ["cancelled"]
+        ends = [part for part in self._parts if isinstance(part, Finished)]
+        return self._saved and bool(ends) and is_interrupted(ends[-1])
 
     def _part(self, at: int) -> int:
         return min(bisect_right(self._steps, at), len(self._parts)) - 1

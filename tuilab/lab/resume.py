@@ -13,9 +13,11 @@ from tuilab.analysis.forecast import forecast, obstacle
 from tuilab.analysis.reading import can_run, missing
 from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.words import percent
+from tuilab.history.imports import BROKEN_OFF
 from tuilab.interpreter import environment_at
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
+from tuilab.model.events import Finished
 from tuilab.model.machine import Machine
 from tuilab.model.quantity import rough
 from tuilab.model.requests import Measure
@@ -67,6 +69,11 @@ def request(state: RunState) -> Measure:
         worker=max(1, state.workers),
         points=tuple(p for p in state.points if p.index in points) if state.sweep else (),
     )
+
+
+def is_interrupted(end: RunState | Finished) -> bool:
+    """Return True if a user stopped the run, or if the lab and the worker ended before it."""
+    return end.status == "cancelled" or (end.status == "failed" and end.message == BROKEN_OFF)
 
 
 def stopped(state: RunState) -> Measure | None:

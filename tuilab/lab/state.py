@@ -277,7 +277,7 @@ class LabState:
             return None
         result = self.result()
         sure = result.confidence if result is not None else None
-        if shown.status == "cancelled":
+        if resume.is_interrupted(shown):
             found = resume.stopped(shown)
         else:
             found = resume.further(shown, sure.half_width if sure else None, BUDGET[budget or self.budget])

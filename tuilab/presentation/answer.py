@@ -10,7 +10,7 @@ from tuilab.analysis.bound_words import bound_words
 from tuilab.analysis.reading import QUOTIENT, by_rounds, compare, measured, quotient_outside, summary_point
 from tuilab.analysis.roofline_words import expectation
 from tuilab.lab import roofs
-from tuilab.lab.resume import describe_rest
+from tuilab.lab.resume import describe_rest, is_interrupted
 from tuilab.lab.settings import Settings
 from tuilab.lab.state import LabState, overall
 from tuilab.model.arms import family
@@ -233,7 +233,7 @@ def describe_continuation(lab_state: LabState, brief: bool = False) -> str:
     more, machine = lab_state.further(), lab_state.machine
     if more is None or machine is None:
         return ""
-    if lab_state.shown.status == "cancelled":
+    if is_interrupted(lab_state.shown):
         if not more.points:
             return "{run} continues this run"
         cells = [each for arm in lab_state.shown.arms.values() for each in arm.cells.items()]
