@@ -109,6 +109,8 @@ def test_a_typed_axis_is_parsed(text, values):
 
 
 def test_parameters_of_one_axis_take_each_value_together():
+    with pytest.raises(InputError, match="at most 400 values; 4 is a step, x4 a factor"):
+        parse_axis(STFT, "samples=256:1M:4")
     axis = parse_axis(MATMUL, "m,k,n=8,32")
     assert [p.values for p in grid(Sweep(axes=(axis,)))] == [{"m": v, "k": v, "n": v} for v in (8, 32)]
     with pytest.raises(InputError, match="got 'side'"):

@@ -132,3 +132,9 @@ def test_another_subject_in_place_of_a_preset_is_refused_with_its_command() -> N
     ):
         expected = f"{words}: got {what!r}; expected a preset; for {what}: {command}"
         assert str(refuse(words, subject)) == expected
+
+
+def test_a_missing_file_is_not_called_an_article(tmp_path):
+    words = str(tmp_path / "model.keraz")
+    with pytest.raises(InputError, match="there is no such file"):
+        raise refuse(words, resolve(words))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from tuilab.catalogue.validate import numeric
+from tuilab.catalogue.validate import MOST_POINTS, numeric
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Integer, LogInteger, Value, check_values, nearest, parse_value
 from tuilab.model.preset import Preset
@@ -104,9 +104,9 @@ def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[flo
     if not (1.01 <= amount <= 1e6 if by_factor else 1 <= amount <= 1e12):
         raise InputError("--axis", text, "a factor such as x4 (at least x1.01) or a step of at least 1")
     values, value = [low], float(low)
-    while len(values) <= 400:
-        value = value * amount if by_factor else value + amount
-        if value >= high:
-            break
+    while (value := value * amount if by_factor else value + amount) < high:
+        if len(values) == MOST_POINTS:
+            hint = "" if by_factor else f"; {stride} is a step, x{stride} a factor"
+            raise InputError("--axis", text, f"at most {MOST_POINTS} values{hint}")
         values.append(allowed(value) if by_factor else round(value))
     return tuple(dict.fromkeys([*values, high]))

@@ -121,7 +121,7 @@ def _model(words: str) -> Model:
 
 def refuse(words: str, subject: Subject) -> InputError:
     """Return the error for a subject that is not a preset. The error names the kind of subject and the right
-    command.
+    command. Raises InputError if the file cannot be read.
     """
     if isinstance(subject, Script):
         named = ", ".join(f"{words}:{function}" for function in list(functions(words))[:MOST_NAMES])
@@ -130,6 +130,8 @@ def refuse(words: str, subject: Subject) -> InputError:
         chosen = ", or ".join(ways)
         message = f"name {chosen}" if named else f"run it {chosen}"
         return InputError(words, "a file without a function's name", chosen, message)
+    if isinstance(subject, Article) and not words.startswith(CHECK):
+        open_regular(expanded(words)).close()
     what, command = {
         Recording: ("a recording", f"tuilab --replay {words}"),
         Program: ("a program", f"tuilab watch {words.removeprefix(WATCH)}"),
