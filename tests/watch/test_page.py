@@ -2,14 +2,14 @@ import msgspec
 import pytest
 
 from tests.tui.watched import events, seen
-from tuilab.model.program import AccountRow, Facts, Kernels, Page, Window
+from tuilab.model.program import AccountRow, Facts, Kernels, Page, StepTimes, Window
 from tuilab.presentation.program import account_kinds, chart, status, why_empty
 from tuilab.profile.classify import Key
 from tuilab.program.findings import Beside
 from tuilab.program.fold import Process
 from tuilab.program.graph import LayerNames, ops_of
 from tuilab.program.page import page_of
-from tuilab.report.program import page_text
+from tuilab.report.program import page_text, step_time
 
 GPU = Facts(
     opened=True,
@@ -120,3 +120,10 @@ def test_a_saved_page_explains_why_it_draws_no_steps() -> None:
     shown = page({})
     assert why_empty("steps", shown, running=True) == "No step has been timed yet."
     assert why_empty("steps", shown, running=False).startswith(f"{shown.steps.n:,} steps seen")
+
+
+def test_the_steps_that_only_the_profiler_saw_are_given_as_a_part_of_all() -> None:
+    some = StepTimes(n=68, median_s=5.73e-3, kind="eager", total_s=2.48)
+    assert step_time(some) == "5.73 ms, 68 of about 430 seen, 2.48 s in total"
+    every = msgspec.structs.replace(some, n=430)
+    assert step_time(every) == "5.73 ms, 430 seen, 2.48 s in total"

@@ -130,12 +130,19 @@ def _lines(page: Page) -> Iterator[str]:
             yield f"note: {note}"
 
 
+FEW_SEEN = 2
+"""The total takes at least this many times as long as the steps that were seen if others were not seen."""
+
+
 def step_time(steps: StepTimes) -> str:
     """Return `95.0 ms [93.2 97.1], 1,234 seen, 118 s in total`."""
     assert steps.median_s is not None
     ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
     total = f", {seconds(steps.total_s)} in total" if steps.total_s else ""
-    return f"{seconds(steps.median_s)}{ends}, {steps.n:,} seen{total}"
+    # Only the profiler sees the steps of a loop of ops, but the total is that of all steps.
+    every = (steps.total_s or 0.0) / steps.median_s
+    of = f" of about {float(f'{every:.1e}'):,.0f}" if every > FEW_SEEN * steps.n else ""
+    return f"{seconds(steps.median_s)}{ends}, {steps.n:,}{of} seen{total}"
 
 
 def step_kind(steps: StepTimes) -> str:
