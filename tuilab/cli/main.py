@@ -18,7 +18,7 @@ import click
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import BAD_INPUT, DONE, FAULT, INTERRUPTED, WORKER_FAILED, final
 from tuilab.cli.said import say
-from tuilab.model.errors import InputError, WorkerError
+from tuilab.model.errors import InputError, WorkerError, sqlite_code
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 from tuilab.processes import die_with_parent
 from tuilab.version import __version__
@@ -215,7 +215,7 @@ def about_history(error: sqlite3.Error) -> str:
     """Return a message about a database error of the history, with a remedy."""
     if "locked" in str(error) or "busy" in str(error):
         return f"another program is using the history ({error}); try again in a moment"
-    code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+    code = sqlite_code(error)
     if code == sqlite3.SQLITE_READONLY:
         return "the history is read-only; nothing was changed"
     if code == sqlite3.SQLITE_FULL:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tuilab.model import held
-from tuilab.model.errors import InputError
+from tuilab.model.errors import InputError, sqlite_code
 
 OPEN_BUSY_S = 1.0
 """Maximum seconds that opening a history waits for another program to release its lock."""
@@ -28,18 +28,14 @@ _making = threading.Lock()
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Return True if the error means a damaged file, rather than a busy, full or closed one."""
-    return _primary(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return sqlite_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def is_stuck(error: sqlite3.Error) -> bool:
     """Return True if only a new connection helps, because the current connection is closed or has lost a
     lock.
     """
-    return isinstance(error, sqlite3.ProgrammingError) or _primary(error) == sqlite3.SQLITE_PROTOCOL
-
-
-def _primary(error: sqlite3.Error) -> int:
-    return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+    return isinstance(error, sqlite3.ProgrammingError) or sqlite_code(error) == sqlite3.SQLITE_PROTOCOL
 
 
 class Connection(sqlite3.Connection):
@@ -182,6 +178,6 @@ def why_unread(file: Path) -> str:
         with closing(connect(file, "rw", bare=True)) as source, closing(_connection("", 0.0)) as target:
             copy(source, target)
     except sqlite3.Error as error:
-        known = is_damage(error) or _primary(error) == sqlite3.SQLITE_FULL
+        known = is_damage(error) or sqlite_code(error) == sqlite3.SQLITE_FULL
         return "" if known else str(error)
     return ""

@@ -30,7 +30,7 @@ from tuilab.lab.ghosts import ghost
 from tuilab.lab.presets import claims_of
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief
-from tuilab.model.errors import InputError
+from tuilab.model.errors import InputError, sqlite_code
 from tuilab.model.events import Event
 from tuilab.model.machine_summary import MachineSummary
 from tuilab.model.moments import when
@@ -61,7 +61,7 @@ def to_read() -> Store:
 
 def is_full(error: sqlite3.Error) -> bool:
     """Return whether the error was caused by a full disk."""
-    return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+    return sqlite_code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 class Stopped(Exception):

@@ -29,3 +29,8 @@ class CannotBeReadError(InputError):
 
 class WorkerError(RuntimeError):
     """Raised if the worker could not start, died, or broke the protocol. Exit code 3."""
+
+
+def sqlite_code(error: Exception) -> int:
+    """Return SQLite's primary result code, such as `sqlite3.SQLITE_FULL`; 0 if the error has none."""
+    return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
