@@ -251,11 +251,3 @@ def test_functions_that_a_loop_makes_again_are_one_kind_of_step(tmp_path: Path) 
     run_watched(program, beside=lambda of: seen.extend(of.processes.values()))
     (process,) = seen
     assert max(window.steps for window in process.opened) > 7
-
-
-def test_looking_for_watched_programs_creates_no_history(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
-    assert watch.earlier(3) == []
-    with pytest.raises(InputError):
-        watch.load_page("w1")
-    assert not (tmp_path / "data").exists()
