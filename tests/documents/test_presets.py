@@ -188,6 +188,15 @@ NET = (
 )
 
 
+def test_a_part_of_a_chain_of_elementwise_ops_decides_nothing():
+    sentence = "A graph is 3x faster than eager for element-wise ops on 256 x 256 numbers."
+    text = f"```python\n{NET.format(4, 'tf.sin(x) + 1.0')}\n```\n\n{sentence}\n"
+    report = read(text.encode(), shipped(), name="x.md")
+    (example,) = report.examples
+    assert set(example.parts.values()) == {"4 of the 8 ops"} and not any(p.claims for p in report.presets)
+    assert [claim.quoted for claim in example.unmeasured] == [sentence]
+
+
 @pytest.mark.parametrize(
     "net, sentence, owners, parts",
     [

@@ -515,6 +515,15 @@ def test_only_interrupted_runs_are_reported_as_interrupted(store, tmp_path):
     assert [store.state(run).message for run in ("whole", "torn")] == [whole[-1].message, BROKEN_OFF]
 
 
+def test_a_run_whose_lab_started_no_further_process_is_interrupted(store, tmp_path):
+    start, *parts = run_of("cut", 3)
+    assert isinstance(start, e.RunStarted)
+    several = msgspec.structs.replace(start, budget=msgspec.structs.replace(start.budget, workers=3))
+    write(tmp_path / "cut.jsonl", [several, *parts[:-1], e.Finished(run="cut", status="ok")])
+    assert import_left(store, tmp_path / "cut.jsonl") == ["cut"]
+    assert (store.find("cut").status, store.state("cut").message) == ("failed", BROKEN_OFF)
+
+
 def test_rounds_of_a_later_worker_replace_only_its_own_part_of_the_run(store, tmp_path):
     own = [[started(worker=number), *rounds("r1", 3)] for number in range(3)]
     events = [event for part in own for event in part]

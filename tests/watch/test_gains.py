@@ -240,3 +240,20 @@ def test_a_trial_promises_the_program_nothing_if_the_input_may_set_the_pace() ->
     assert gained(tried).startswith("saves up to ")
     slower = with_trial(of, Tried(step=0.8, said=""), 10.0).tried
     assert slower is not None and not slower.if_input_keeps_up
+
+
+def test_steps_that_trace_are_weighed_as_often_as_the_program_traces() -> None:
+    """Of 12 profiled steps, 8 trace; of all 200 steps, every twentieth or every one does."""
+    for traces in (10, 200):
+        process = Process()
+        calls = tuple((0, 2.0 + n * 0.02, 2.01 + n * 0.02, False) for n in range(200))
+        process.apply(Hello(pid=7, parent=1, now=1.0))
+        process.apply(Function(number=0, name="step", file="train.py", line=3, own=True))
+        process.apply(Traces(number=0, traces=((0.01, None),) * traces))
+        process.apply(Steps(now=9.0, calls=calls))
+        window = seen()
+        window.steps = [{"tracing and compiling": 0.09, "compute on CPU": 0.01}] * 8
+        window.steps += [{"compute on CPU": 0.01} for _ in range(4)]
+        process.windows.append((Window(start=2.0, end=3.0, steps=12), window))
+        share = process.share("tracing")
+        assert share == pytest.approx(0.0 if traces == 10 else 0.72 / 0.84)

@@ -113,8 +113,12 @@ def import_left(store: Store, file: Path) -> list[str]:
     """
     gained = []
     for run, events in _runs(_until_torn(read(file))).items():
-        if not isinstance(events[-1], e.Finished):
-            events.append(e.Finished(run=run, status="failed", message=BROKEN_OFF))
+        started, last = _find_start(events), events[-1]
+        cut = e.Finished(run=run, status="failed", message=BROKEN_OFF)
+        if not isinstance(last, e.Finished):
+            events.append(cut)
+        elif last.status == "ok" and started.budget.workers > started.worker + 1:
+            events[-1] = cut  # the process has ended, but the lab has started no further process
         ended = events[-1]
         assert isinstance(ended, e.Finished)
         if _take(store, events):

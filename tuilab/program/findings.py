@@ -370,7 +370,7 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
     waits in Python.
     """
     if case.of.seen:
-        return case.of.share(INPUT), gain_interval(case.of.seen, INPUT)
+        return case.of.share(INPUT), gain_interval(case.of.typical, INPUT)
     gaps = case.of.gaps()
     return (gaps.waiting / gaps.total if gaps.total else 0.0), None
 
@@ -781,7 +781,7 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
     if not case.of.seen:
         return None, None
     names = ("python", *STARTING)
-    return case.of.share(*names), _with_small(case.of, gain_interval(case.of.seen, *names))
+    return case.of.share(*names), _with_small(case.of, gain_interval(case.of.typical, *names))
 
 
 def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -831,7 +831,7 @@ def _converted(case: Case) -> Iterator[Bottleneck]:
             continue
         share, interval = min(1.0, took / of.stepping_s if of.stepping_s else 0.0), None
         if case.gpus and of.seen:  # the array is also copied to the device
-            share, interval = of.share("copies"), gain_interval(of.seen, "copies")
+            share, interval = of.share("copies"), gain_interval(of.typical, "copies")
         if share < READING:
             continue
         each = size / n
@@ -853,7 +853,7 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
         if of.step == number and of.seen:
             # The conversion is part of `dispatch` and the copy part of `copies`, so these two parts limit the
             # gain.
-            share, interval = of.share("copies", "dispatch"), gain_interval(of.seen, "copies", "dispatch")
+            share, interval = of.share("copies", "dispatch"), gain_interval(of.typical, "copies", "dispatch")
         at = of.functions[number].caller or case.function_at(number)
         name = of.functions[number].name.rpartition(".")[2]
         yield _finding(
@@ -918,7 +918,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
     # the time.
     theirs = sum(lines.values()) / seen
     share *= 1.0 if theirs >= 0.5 else theirs
-    interval = gain_interval(of.seen, "python") if of.seen else None
+    interval = gain_interval(of.typical, "python") if of.seen else None
     if interval is not None:
         # Profiling lengthens the other parts of a step, so this share is a lower estimate.
         interval = min(share, interval[0]), max(share, interval[1], 1 - gaps.least / gaps.total)
@@ -1066,7 +1066,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     step = of.times().median_s or 0.0
     started = of.share(*STARTING)
     idle = of.undisturbed(started)  # ops also start late if other processes use the processors
-    interval = _with_small(of, gain_interval(of.seen, *STARTING))
+    interval = _with_small(of, gain_interval(of.typical, *STARTING))
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
     if any(op == "ReduceDataset" for op, *_ in of.nodes.values()):
@@ -1124,7 +1124,7 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
         return  # these findings already explain the launch time
     before, starting = ("python", "dispatch"), of.share("scheduling")
     share = of.share(*before)
-    interval, least = gain_interval(of.seen, "python", *STARTING), share_interval(of.seen, *before)
+    interval, least = gain_interval(of.typical, "python", *STARTING), share_interval(of.typical, *before)
     if of.undisturbed(share + starting) < STARTED or interval is None or interval[0] < STARTED - 0.1:
         return
     assert least is not None

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from tuilab.analysis.statistics import Estimate, estimate
 from tuilab.model import program as p
 from tuilab.model.ops import NO_WORK
-from tuilab.program.window import LONG, Seen
+from tuilab.program.window import LONG, TRACING, Seen
 
 MOST_STEPS = 200_000
 """Maximum number of calls of each kind that are stored individually."""
@@ -426,7 +426,8 @@ class Process:
         if self.seen:
             # During a pause, the threads of TensorFlow's pool fall asleep, so ops that must wake a thread
             # start late.
-            work = total_seconds(self.seen) * (1 - self.share("python", *STARTING)) / len(self.seen)
+            steps = self.typical
+            work = total_seconds(steps) * (1 - self.share("python", *STARTING)) / len(steps)
             out.least = min(out.least, len(own) * work)
         between = [calls.starts[i + 1] - calls.ends[i] for i in range(len(calls.starts) - 1)]
         usual = sorted(between)[len(between) // 2]
@@ -489,12 +490,28 @@ class Process:
     def seen(self) -> list[dict[str, float]]:
         return [step for _, window in self.profiled for step in window.steps]
 
+    @property
+    def typical(self) -> list[dict[str, float]]:
+        """The profiled steps, without those that trace more often than the program's steps do.
+
+        The first windows open while functions are still being traced.
+        """
+        steps, key = self.seen, self.step
+        traced = [step for step in steps if step.get(TRACING)]
+        rest = len(steps) - len(traced)
+        if not isinstance(key, int) or not rest or not self.steps.n:
+            return steps
+        usual = min(1.0, len(self.traces.get(key, ())) / self.steps.n)
+        surplus = len(traced) - round(rest * usual / (1 - usual)) if usual < 1 else 0
+        left_out = {id(step) for step in traced[: max(0, surplus)]}
+        return [step for step in steps if id(step) not in left_out]
+
     def parts(self) -> tuple[p.StepPart, ...]:
         """Return the parts of a step, largest first.
 
         The shares come from profiled steps. The seconds add up to the median step time.
         """
-        steps = self.seen
+        steps = self.typical
         total = total_seconds(steps)
         if not total:
             return ()

@@ -94,8 +94,10 @@ def fit(sentence: str, found: Found) -> int:
     """Return how well a sentence fits a workload: 2 if it names the op, plus 1 if it names a size.
 
     If the workload measures only some of the timed ops, return -1 unless the sentence names both the op and a
-    size, because the sentence may be about all timed ops.
+    size, because the sentence may be about all timed ops. Elementwise ops decide only as a whole.
     """
+    if found.part and found.workload == "elementwise":
+        return -1
     named = any(_NAMED[name].search(sentence) for name in _names(found))
     sized = bool(numbers(sentence) & _sizes(found))
     return -1 if found.part and not (named and sized) else 2 * named + sized
