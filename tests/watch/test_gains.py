@@ -257,3 +257,12 @@ def test_steps_that_trace_are_weighed_as_often_as_the_program_traces() -> None:
         process.windows.append((Window(start=2.0, end=3.0, steps=12), window))
         share = process.share("tracing")
         assert share == pytest.approx(0.0 if traces == 10 else 0.72 / 0.84)
+
+
+def test_waiting_outside_the_steps_that_a_fix_may_end_raises_only_the_programs_maximum() -> None:
+    of = of_eager_step(eager_step(0.01))
+    more = msgspec.structs.replace(of, beyond=0.1)
+    before, after = at_most(of), at_most(more)
+    assert before and after and before.program and after.program
+    assert (after.step, expected_gain(more)) == (before.step, expected_gain(of))
+    assert 1 / after.program == pytest.approx(1 / before.program - 0.1)

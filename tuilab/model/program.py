@@ -359,6 +359,10 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     """Share of the program's wall time that the bottleneck takes."""
     saves_s: float | None = None
     """Estimated seconds that the change saves; an upper bound if `if_input_keeps_up`."""
+    beyond: float = 0.0
+    """Share of the program outside its steps that the fix may save as well, such as waiting for input while
+    other ops hold the interpreter lock.
+    """
     if_input_keeps_up: bool = False
     """True if a faster step may just wait longer for input, so that the change may save nothing until the
     input is faster.

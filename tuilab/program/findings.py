@@ -184,8 +184,11 @@ def _finding(
             # Unattributed time may also belong to this finding.
             most = max(spent_s, most_s or 0.0) + case.of.unplaced_s
             ends = gain_at_most, max(gain_at_most, factor(most / case.lasted_s))
+    # Ops that Python starts one by one also hold up the threads of the pipeline.
+    crowds = code == "eager-step" and share is not None and case.lasted_s > 0
     advised, first, preset = advise(advice or code, case, at)
     return Bottleneck(
+        beyond=_waited_outside(case) / case.lasted_s if crowds else 0.0,
         code=code,
         message=message,
         file=at[0],

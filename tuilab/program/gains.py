@@ -72,9 +72,10 @@ def at_most(finding: Bottleneck) -> AtMost | None:
     step = most if most < factor(1.0) else None
     if finding.program_share is None:
         return AtMost(step=step)
-    return AtMost(
-        program=of_program(finding, most), step=step if finding.code not in OF_THE_PROGRAM else None
-    )
+    program = of_program(finding, most)
+    if program is not None and finding.beyond:
+        program = factor(min(1.0, share_of(program) + finding.beyond))
+    return AtMost(program=program, step=step if finding.code not in OF_THE_PROGRAM else None)
 
 
 def expected_gain(finding: Bottleneck) -> float | None:
