@@ -40,6 +40,8 @@ class Ascii(LineFilter):
         return [Segment(asciify(segment.text), *segment[1:]) for segment in segments]
 
 
+LIGHT = 0.5
+"""A brighter background belongs to a light theme."""
 BAND = "band"
 """Key in a style's `meta` that marks the background as an interval's band (not a cursor or a fill)."""
 BAND_FILL = "░"
@@ -54,8 +56,9 @@ class Colourless(LineFilter):
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        light = background.brightness > LIGHT
         return [
-            Segment(_dotted(segment.text, segment.style), colourless(segment.style), segment.control)
+            Segment(_dotted(segment.text, segment.style), colourless(segment.style, light), segment.control)
             if segment.style is not None
             else segment
             for segment in segments
@@ -70,12 +73,16 @@ ASCII, COLOURLESS = Ascii(), Colourless()
 
 
 @lru_cache(16_384)
-def colourless(style: Style) -> Style:
-    """Return the style without colors, reversed if the background stands out and is not a band."""
+def colourless(style: Style, light: bool = False) -> Style:
+    """Return the style without colors, reversed if the background stands out and is not a band.
+
+    light: True if the widget's background is light. Only blank cells without a text color need it.
+    """
     if style.meta.get(BAND):
         return style.without_color
-    ground = _grey(style.bgcolor, 0)
-    raised = ground < RAISED[1] if _grey(style.color, 255) < ground else ground >= RAISED[0]
+    text, ground = (0, 255) if light else (255, 0)
+    ground = _grey(style.bgcolor, ground)
+    raised = ground < RAISED[1] if _grey(style.color, text) < ground else ground >= RAISED[0]
     return style.without_color + Style(reverse=True) if raised else style.without_color
 
 

@@ -2,8 +2,11 @@
 
 from operator import itemgetter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.segment import Segment
+from rich.style import Style
 from textual.color import Color
 
 from tests.tui.data import log_lines, placement_rows
@@ -164,3 +167,10 @@ async def test_without_colors_the_selected_row_is_not_drawn_as_an_interval():
             for y in range(table.size.height):
                 segments = COLOURLESS.apply(list(table.render_line(y)), Color.parse("black"))
                 assert BAND_FILL not in "".join(segment.text for segment in segments)
+
+
+@pytest.mark.parametrize(("page", "raised"), [("#f5f5f5", "#c8c8c8"), ("#101010", "#505050")])
+def test_without_colors_only_blank_cells_that_stand_out_are_reversed(page, raised):
+    for ground, expected in ((page, False), (raised, True)):
+        (shown,) = COLOURLESS.apply([Segment("  ", Style(bgcolor=ground))], Color.parse(page))
+        assert bool(shown.style and shown.style.reverse) is expected
