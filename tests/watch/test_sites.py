@@ -3,11 +3,12 @@
 import pytest
 
 from tests.tui.watched import FILE
-from tuilab.model.program import Account, Facts, Function, Graph, Hello, Steps, Traces
+from tuilab.model.program import Account, Bottleneck, Facts, Function, Graph, Hello, Steps, Traces
 from tuilab.program.findings import Beside, Case, findings
 from tuilab.program.fold import Process
 from tuilab.program.gpu_bound import on_a_gpu
 from tuilab.program.page import page_of
+from tuilab.program.sites import unexplained
 
 LOOP = """model.fit(x, y)
 out = []
@@ -161,6 +162,19 @@ def test_a_large_part_outside_tensorflow_is_named() -> None:
     )
     (note,) = (note for note in page.notes if "not TensorFlow" in note)
     assert "15.0 s (75% of the program)" in note and "line 6" in note
+
+
+@pytest.mark.parametrize(
+    ("line", "advised"), [("    y = tf.roll(y, 1, 0) * 0.9", True), ("    y = float(y[n].numpy())", False)]
+)
+def test_ops_that_a_loop_runs_one_by_one_beside_a_function_are_named(line: str, advised: bool) -> None:
+    """A graph cannot contain a tensor's `.numpy()`, so it is not advised for such a line."""
+    case = Case(process({("eager", 2, ""): 5.0}), {FILE: f"for n in range(100):\n{line}\n"}, Beside())
+    (note,) = unexplained(case, ())
+    assert "line 2 of" in note and "ops that Python runs one by one in a loop" in note
+    assert ("@tf.function" in note) is advised
+    found = Bottleneck(code="eager-step", message="")
+    assert unexplained(case, [found]) == (), "the finding covers these ops"
 
 
 def test_xla_compiling_without_a_trace_is_found() -> None:

@@ -10,6 +10,7 @@ from tuilab.model.program import Bottleneck
 from tuilab.model.quantity import plural, seconds
 from tuilab.program import source
 from tuilab.program.case import Case
+from tuilab.program.effects import effects
 
 Place = tuple[str, int]
 METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit": "fit"}
@@ -18,9 +19,9 @@ ONCE = frozenset(("tracing", "compiling", "building", "importing"))
 OWN = {
     "python": "the program's own Python and NumPy, not TensorFlow",
     "waiting": "waiting, not for TensorFlow",
-    "eager": "ops that Python runs one by one in a loop; in a function under @tf.function, they would run as "
-    "one graph",
+    "eager": "ops that Python runs one by one in a loop",
 }
+GRAPH = "; in a function under @tf.function, they would run as one graph"
 EAGER = frozenset(("eager-step", "eager-functions"))
 LARGE = 0.1
 """A part that no finding covers is reported if it takes at least this share of the program's time."""
@@ -202,7 +203,8 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
         where = f"{name}(), line {line}" if name else f"line {line}"
         share = percent(took / case.lasted_s)
         text = f"{seconds(took)} ({share} of the program) in {where} of {PurePath(file).name}"
-        out.append(f"{text}: {OWN[kind]}")
+        graph = GRAPH if kind == "eager" and not effects(case.sources, file, line) else ""
+        out.append(f"{text}: {OWN[kind]}{graph}")
     return tuple(out)
 
 
