@@ -93,7 +93,11 @@ def test_a_claim_about_a_gpu_is_untestable_without_one() -> None:
 
 def test_faster_says_so_when_the_difference_may_be_noise() -> None:
     _, evidence = verdict(Faster(a=ON_CPU, b=ON_GPU), two(1e-3, 1e-3))
-    assert evidence.endswith(", which may be noise.")
+    assert evidence.endswith(": 1.00× as fast [0.99 1.01].")
+    _, evidence = verdict(Faster(a=ON_CPU, b=ON_GPU), two(1e-3, 1.02e-3, rounds=3))
+    assert evidence.endswith(": 1.02× faster [1.00 1.05], which may be noise.")
+    _, evidence = verdict(Faster(a=ON_CPU, b=ON_GPU), two(1e-3, 1.03e-3, rounds=3))
+    assert evidence.endswith("; the quotient of the medians is 1.00×, because the medians are rounded.")
     assert verdict(Faster(a=ON_CPU, b=ON_GPU), two(1e-3, 2e-3, rounds=1)) == (
         "undecided",
         "Too few rounds to compare CPU graph with GPU graph.",

@@ -60,7 +60,7 @@ COMPARED = re.compile(
 )
 """Matches `7.5× faster than eager [7 8]. On the CPU 900 µs [470 2,000] against 7.5 ms [3.5 10]`."""
 JUDGED = re.compile(
-    rf"took {TIME}, .*? {TIME}: ([\d.,]+)× (?:faster|slower)(.*?(?: \[[^]]*\])?(?:, which may be noise)?(?:{CLAUSE})?)"
+    rf"took {TIME}, .*? {TIME}: ([\d.,]+)× (?:faster|slower|as fast)(.*?(?: \[[^]]*\])?(?:, which may be noise)?(?:{CLAUSE})?)"
 )
 """Matches `CPU alone took 25 ms, CPU shared 47 ms: 1.88× faster [1.75 2.02]`."""
 

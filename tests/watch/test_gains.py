@@ -130,6 +130,7 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
     first, *parts = (each for each in findings(Case(process, {}, Beside())) if each.code != "retraced")
     assert first.code == "input-bound" and first.part_of is None and "parallel" not in first.remedy
     assert [each.code for each in parts] == ["python-in-map", "no-prefetch"]
+    assert parts[0].message.endswith(", one at a time") and "num_parallel_calls" in parts[0].remedy
     for each in parts:
         assert each.part_of == "input-bound"
         assert gained(each).endswith("×, part of input-bound")

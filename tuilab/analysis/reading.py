@@ -165,7 +165,12 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     """
     if not (apart := quotient_outside(ratio, a, b, point)):
         return ""
-    why = "the medians combine rounds of different speeds" if ratio.paired else "the ratio compares means"
+    one, other = (estimate_at(each, point) for each in (a, b))
+    low, high = ratio.interval or (0.0, math.inf)
+    if one is not None and other is not None and low <= one.median / other.median <= high:
+        why = "the medians are rounded"
+    else:
+        why = "the medians combine rounds of different speeds" if ratio.paired else "the ratio compares means"
     return f"{QUOTIENT}{apart}, because {why}"
 
 

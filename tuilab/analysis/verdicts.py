@@ -159,6 +159,8 @@ def _speed(ratio: RatioEstimate, least: float, apart: str = "") -> str:
     if any(float(end.replace(",", "")) == least for end in span[1:-1].split()):
         ends = [times(end).removesuffix("×") for end in shown.interval]
         span = f"[{ends[0]} {ends[1]}]"
+    if float(shown.words.removesuffix("×").replace(",", "")) == 1:
+        return f"{shown.words} as fast {span}{apart}"
     return f"{shown.words} {word} {span}" + ("" if ratio.differs else ", which may be noise") + apart
 
 
