@@ -288,6 +288,12 @@ def test_a_reload_or_dropped_connection_returns_to_the_same_lab_and_run(served):
         def typing() -> bool:
             return page.evaluate("document.activeElement?.className.includes('xterm-helper-textarea')")
 
+        def reloaded() -> bool:
+            try:
+                return not page.evaluate("window.before")
+            except playwright.Error:  # the page is being loaded
+                return False
+
         page.goto(url.replace(f":{port}/", f":{line.port}/"))
         page.wait_for_selector(".-first-byte .xterm-screen")
         until(typing, "the page does not take the keys")
@@ -308,7 +314,7 @@ def test_a_reload_or_dropped_connection_returns_to_the_same_lab_and_run(served):
         page.wait_for_selector("body.-closed")
         assert "connection is lost" in page.inner_text(".closed-dialog .message")
         line.up = True
-        until(lambda: not page.evaluate("window.before"), "the page did not come back by itself")
+        until(reloaded, "the page did not come back by itself")
         page.wait_for_selector(".-first-byte .xterm-screen")
         until(typing, "the page does not take the keys after a drop")
         assert server.children() == [lab]
