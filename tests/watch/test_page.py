@@ -127,4 +127,6 @@ def test_the_steps_that_only_the_profiler_saw_are_given_as_a_part_of_all() -> No
     assert step_time(some) == "5.73 ms, 68 of about 430 seen, 2.48 s in total"
     every = msgspec.structs.replace(some, n=430)
     assert step_time(every) == "5.73 ms, 430 seen, 2.48 s in total"
+    uneven = msgspec.structs.replace(some, kind="tf.function", name="step")
+    assert step_time(uneven) == "5.73 ms, 68 seen, 2.48 s in total", "a few long steps take most of the time"
     assert "3 seen" in step_time(StepTimes(n=3, median_s=0.0, total_s=2.0)), "a hostile program's steps"

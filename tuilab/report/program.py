@@ -139,8 +139,9 @@ def step_time(steps: StepTimes) -> str:
     assert steps.median_s is not None
     ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
     total = f", {seconds(steps.total_s)} in total" if steps.total_s else ""
-    # Only the profiler sees the steps of a loop of ops, but the total is that of all steps.
-    every = (steps.total_s or 0.0) / steps.median_s if steps.median_s else 0.0
+    # Only the profiler sees the steps of a loop of ops, which have no name, but the total is that of all.
+    loop = steps.kind == "eager" and not steps.name and steps.median_s
+    every = (steps.total_s or 0.0) / steps.median_s if loop else 0.0
     of = f" of about {float(f'{every:.1e}'):,.0f}" if every > FEW_SEEN * steps.n else ""
     return f"{seconds(steps.median_s)}{ends}, {steps.n:,}{of} seen{total}"
 
