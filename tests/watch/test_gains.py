@@ -157,7 +157,7 @@ def eager_step(
         {"waiting for input": 0.034 * waits, "python": 0.96 * left, "compute on CPU": share * left}
         for share in (0.01, 0.04, 0.07) * 4
     ]
-    window.stages, window.beside = dict.fromkeys(stages, 0.034), 0.034 * beside
+    window.stages, window.preparing = dict.fromkeys(stages, 0.034), 0.034 * beside
     window.ops.clear()
     process.windows.append((Window(start=2.0, end=3.0, steps=12), window))
     return Case(process, {}, Beside(), 10.0)

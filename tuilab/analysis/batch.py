@@ -38,7 +38,7 @@ def batch_answer(
 
 
 HOW = {
-    "shapes": "estimated from tensor shapes, without results inside a layer (large in attention)",
+    "shapes": "estimated from tensor shapes; attention may need more",
     "measured": "estimated from the peak memory of smaller batches",
     "tried": "as measured",
 }

@@ -197,6 +197,7 @@ def same_each_round(case: Case, at: Place) -> list[Unmet]:
 # The table
 
 _MIXED = "call keras.mixed_precision.set_global_policy('mixed_float16')"
+_IN_OPS = "write the mapped function in TensorFlow ops, or prepare the data once"
 TABLE: dict[str, Advice] = {
     # Input
     "input-bound": Advice(
@@ -212,12 +213,10 @@ TABLE: dict[str, Advice] = {
     "input-bound, generator": Advice(
         "replace the Python generator with TensorFlow ops (TFRecord, .map)", "slow-map"
     ),
-    "python-in-map": Advice(
-        "write the mapped function in TensorFlow ops, or prepare the data once", "python-in-map"
-    ),
+    "python-in-map": Advice(_IN_OPS, "python-in-map"),
     "python-in-map, serial": Advice(
-        "write the mapped function in TensorFlow ops, or prepare the data once; if it mostly waits for files "
-        "or computes in NumPy, which release the GIL, try num_parallel_calls=tf.data.AUTOTUNE",
+        f"{_IN_OPS}; if it mostly waits for files or computes in NumPy, which release the GIL, try "
+        "num_parallel_calls=tf.data.AUTOTUNE",
         "python-in-map",
     ),
     "serial-map": Advice("pass num_parallel_calls=tf.data.AUTOTUNE to .map", "serial-augmentation"),

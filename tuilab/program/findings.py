@@ -126,8 +126,8 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
             found.setdefault(each.key, each)
     waits, pace = _waited(case)[0], _prepared(case)
     limited = [limited_by_input(each, waits, pace) for each in found.values()]
-    if pace and case.of.seen:
-        took = seconds(pace * total_seconds(case.of.seen) / len(case.of.seen))
+    if pace:
+        took = seconds(pace * case.of.profiled_step_s)
         meanwhile = f"; during each step, the input pipeline works for {took} on other threads"
         limited = [
             replace(each, message=each.message + meanwhile)
@@ -188,7 +188,6 @@ def _finding(
     crowds = code == "eager-step" and share is not None and case.lasted_s > 0
     advised, first, preset = advise(advice or code, case, at)
     return Bottleneck(
-        beyond=_waited_outside(case) / case.lasted_s if crowds else 0.0,
         code=code,
         message=message,
         file=at[0],
@@ -198,6 +197,7 @@ def _finding(
         gain_ci95=ends,
         program_share=program_share,
         saves_s=saves_s,
+        beyond=_waited_outside(case) / case.lasted_s if crowds else 0.0,
         remedy=change or advised,
         first=first,
         preset=preset,
@@ -390,7 +390,7 @@ def _prepared(case: Case) -> float | None:
     if ran and not of.makers and not any(part.startswith(AHEAD) for part in ran):
         return None
     whole = total_seconds(of.seen)
-    return sum(seen.beside * len(seen.steps) for _, seen in of.profiled) / whole if whole else 0.0
+    return sum(seen.preparing * len(seen.steps) for _, seen in of.profiled) / whole if whole else 0.0
 
 
 def iterators(of: Process) -> set[str]:
@@ -477,10 +477,9 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     interval = low, min(1.0, high + beside)
     yield _input_bound(case, stage, kind, share, interval, beside, parallel and stage is held and not kind)
     if stage is not None and kind == "python":
-        how = (
-            ", one at a time" if stage.stage == "Map" and not parallel else "; its Python code holds the GIL"
-        )
-        yield _python_in_map(case, stage, how, share, interval, part_of="input-bound")
+        serial = stage.stage == "Map" and not parallel
+        how = ", one at a time" if serial else "; its Python code holds the GIL"
+        yield _python_in_map(case, stage, how, share, interval, serial=serial, part_of="input-bound")
     elif stage is not None and stage is held and held.stage == "Map" and not parallel:
         yield _finding(
             case,
@@ -580,7 +579,7 @@ def _find_python_map(case: Case, share: float, interval: tuple[float, float] | N
     if case.of.processors < FULL or not python or case.of.undisturbed(share + beside) < WAITING:
         return
     how = f" during the step, on up to {percent(beside)} of the processors that the step computes on"
-    yield _python_in_map(case, python[0], how, share, interval, beside=beside)
+    yield _python_in_map(case, python[0], how, share, interval, serial=False, beside=beside)
 
 
 def _python_in_map(
@@ -590,6 +589,7 @@ def _python_in_map(
     share: float,
     interval: tuple[float, float] | None,
     *,
+    serial: bool,
     beside: float = 0.0,
     part_of: Code | None = None,
 ) -> Bottleneck:
@@ -599,7 +599,7 @@ def _python_in_map(
         (stage.file, stage.line),
         f"{_shown(stage)} calls Python for each element{how}",
         share,
-        advice="python-in-map, serial" if stage.stage == "Map" else "python-in-map",
+        advice="python-in-map, serial" if serial else "python-in-map",
         interval=interval,
         sizes=batches(case.of),
         beside=beside,
@@ -1038,7 +1038,7 @@ def precision(case: Case) -> Iterator[Bottleneck]:
         return
     capable = [row for row in facts.physical if row[1] == "GPU" and row[3] and tuple(row[3]) >= (7, 0)]
     rows = [row for row in ops_of(of) if row.device.startswith("GPU") and row.dtype == "float32"]
-    profiled = total_seconds(of.seen) / len(of.seen)
+    profiled = of.profiled_step_s
     matrix = [row for row in rows if any(word in row.op for word in _MATRIX)]
     spent = sum(row.seconds for row in matrix) / profiled if profiled else 0.0
     if not capable or spent < 0.4:
@@ -1065,7 +1065,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     n = max(profiled, float(sum(of.sizes[key].values())))
     # The ops around a slow Python function in the graph may be small.
     python = sum(row.seconds for row in ops_of(of) if {row.op, row.kind} & PYTHON)
-    spent = max(0.0, of.share("compute") - python * len(of.seen) / total_seconds(of.seen))
+    spent = max(0.0, of.share("compute") - python / of.profiled_step_s)
     step = of.times().median_s or 0.0
     started = of.share(*STARTING)
     idle = of.undisturbed(started)  # ops also start late if other processes use the processors
@@ -1153,7 +1153,7 @@ def on_host(case: Case) -> Iterator[Bottleneck]:
     of = case.of
     if not case.gpus or not of.seen or not any(p.name.startswith("compute on GPU") for p in of.parts()):
         return
-    profiled = total_seconds(of.seen) / len(of.seen)
+    profiled = of.profiled_step_s
     for row in ops_of(of):
         share = row.seconds / profiled
         kernels = of.kernels.get(row.kind)
@@ -1197,9 +1197,7 @@ def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
             "steps instead"
         )
         loop = [row for row in ops_of(case.of) if row.layer == name]
-        spent = sum(row.seconds for row in loop) / (
-            total_seconds(case.of.seen) / len(case.of.seen) if loop else 1.0
-        )
+        spent = sum(row.seconds for row in loop) / case.of.profiled_step_s if loop else 0.0
         # The layer's ops are small, so cuDNN also saves most of their launch cost.
         share = min(1.0, spent + case.of.share(*STARTING)) if case.of.seen else None
         yield _finding(case, "cudnn-off", at, text, share)

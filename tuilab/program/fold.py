@@ -497,14 +497,18 @@ class Process:
         The first windows open while functions are still being traced.
         """
         steps, key = self.seen, self.step
-        traced = [step for step in steps if step.get(TRACING)]
-        rest = len(steps) - len(traced)
-        if not isinstance(key, int) or not rest or not self.steps.n:
+        traces = len(self.traces.get(key, ())) if isinstance(key, int) else self.steps.n
+        others = [step for step in steps if not step.get(TRACING)]
+        if not others or traces >= self.steps.n:
             return steps
-        usual = min(1.0, len(self.traces.get(key, ())) / self.steps.n)
-        surplus = len(traced) - round(rest * usual / (1 - usual)) if usual < 1 else 0
-        left_out = {id(step) for step in traced[: max(0, surplus)]}
-        return [step for step in steps if id(step) not in left_out]
+        traced = [step for step in steps if step.get(TRACING)]
+        wanted = round(len(others) * traces / (self.steps.n - traces))
+        return [*others, *traced[max(0, len(traced) - wanted) :]]
+
+    @property
+    def profiled_step_s(self) -> float:
+        """Mean seconds of a profiled step; 0 if none was profiled."""
+        return total_seconds(self.seen) / len(self.seen) if self.seen else 0.0
 
     def parts(self) -> tuple[p.StepPart, ...]:
         """Return the parts of a step, largest first.

@@ -87,7 +87,7 @@ def _bounded(case: Case, number: int, calls: Calls, sheet: DataSheet) -> Bounded
     host = 0.0
     if number == of.step and of.seen:
         held = sum(row.seconds for row in ops_of(of) if row.kind in HOST_ONLY)
-        total = sum(sum(step.values()) for step in of.seen) / len(of.seen)
+        total = of.profiled_step_s
         inside = of.share(INPUT) if of.kind == "keras" else 0.0
         host = min(1.0, inside + (held / total if total else 0.0))
     here *= 1 - host

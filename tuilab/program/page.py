@@ -10,7 +10,7 @@ from tuilab.model.quantity import seconds
 from tuilab.model.verdicts import EMULATED
 from tuilab.program.account import account
 from tuilab.program.findings import Beside, Case, differences, findings
-from tuilab.program.fold import Process, total_seconds
+from tuilab.program.fold import Process
 from tuilab.program.gpu_bound import on_a_gpu
 from tuilab.program.graph import Op, ops_of, reason_of
 from tuilab.program.sites import unexplained
@@ -154,7 +154,7 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
 
 
 def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
-    profiled = total_seconds(of.seen) / max(1, len(of.seen))
+    profiled = of.profiled_step_s
     return tuple(
         OpRow(
             op=op.op,
@@ -243,8 +243,8 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
             )
     elif of.steps is of.loops:
         out.append("the steps are the iterations of a loop of ops, timed only during profiler windows")
-    elif len(of.seen) < 10:
-        out.append(f"the parts come from only {len(of.seen)} profiled steps")
+    elif len(of.typical) < 10:
+        out.append(f"the parts come from only {len(of.typical)} profiled steps")
     pace = of.pace()
     if pace is not None and pace.early_s > FASTER * pace.late_s:
         early, late = (seconds(each) for each in (pace.early_s, pace.late_s))

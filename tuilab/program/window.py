@@ -51,7 +51,7 @@ class Seen:
     launching these ops takes. starting: the part of `one_by_one` in which no op computes. counts: number of
     runs per step of each op. stages: seconds per step in which each iterator of the pipeline worked, by its
     path (`Root::Prefetch::Map`), without its inputs. on_main: iterators that ran on the stepping thread.
-    beside: seconds per step in which at least one other thread worked for the input pipeline.
+    preparing: seconds per step in which at least one other thread worked for the input pipeline.
     devices: share of the steps' time in which a device computed.
     """
 
@@ -60,7 +60,7 @@ class Seen:
     counts: dict[Key, float] = field(default_factory=dict)
     stages: dict[str, float] = field(default_factory=dict)
     on_main: set[str] = field(default_factory=set)
-    beside: float = 0.0
+    preparing: float = 0.0
     devices: dict[str, float] = field(default_factory=dict)
     loop: tuple[tuple[float, float], ...] = ()
     singles: float = 0.0
@@ -217,7 +217,7 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
     _one_by_one(out, found, main, computing.get(HOST, []), within, steps)
     out.counts = {key: number / steps for key, number in _runs(found, within).items()}
     _pipeline(out, found, main, within, steps)
-    out.beside = _overlap(_union(preparing), within) * PICO / steps
+    out.preparing = _overlap(_union(preparing), within) * PICO / steps
     return out
 
 

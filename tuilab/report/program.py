@@ -131,7 +131,7 @@ def _lines(page: Page) -> Iterator[str]:
 
 
 FEW_SEEN = 2
-"""The total takes at least this many times as long as the steps that were seen if others were not seen."""
+"""Steps were missed if all steps take more than this many times as long as the steps that were seen."""
 
 
 def step_time(steps: StepTimes) -> str:

@@ -73,7 +73,7 @@ ASCII, COLOURLESS = Ascii(), Colourless()
 
 
 @lru_cache(16_384)
-def colourless(style: Style, light: bool = False) -> Style:
+def colourless(style: Style, light: bool) -> Style:
     """Return the style without colors, reversed if the background stands out and is not a band.
 
     light: True if the widget's background is light. Only blank cells without a text color need it.

@@ -179,7 +179,7 @@ class Account:
         self.rows[row] = self.rows.get(row, 0.0) + took
 
     def _assign_made(self, now: float) -> float:
-        """For each call that traced, compiled or saved, count the call's whole time as that.
+        """For each call that traced, compiled or saved, count the call's whole time as this kind of work.
 
         Withdraw the time that samples inside the call had assigned to other rows. Return the seconds that no
         sample had assigned yet.

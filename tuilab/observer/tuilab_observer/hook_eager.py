@@ -76,8 +76,8 @@ def timed(plain: Any, made: str = "", name: str = "") -> Any:
 def see_checkpoints() -> None:
     """Observe how long checkpoints take.
 
-    Samples cannot tell: after Python code, which holds the interpreter lock, many come only once a
-    checkpoint has released it.
+    Samples would overestimate it: a sample that is due while Python code holds the interpreter lock is
+    taken only when the checkpoint releases the lock.
     """
     from tensorflow.python.checkpoint.checkpoint import Checkpoint
 
