@@ -33,5 +33,8 @@ def test_with_hangup_end_a_dropped_connection_ends_everything(user: User) -> Non
         lab.hang_up()
         lab.ended()
     user.nothing_runs(20)
+    with user.opens("tuilab") as lab:
+        lab.see("cut short when its lab closed", seconds=120)
+        user.leaves(lab, "\x11")
     (run,) = user.history()
     assert run["status"] == "cancelled" and run["rounds"]

@@ -62,7 +62,7 @@ def file_in(place: str, run: str) -> str:
 
 
 def mark_away(place: str, run: str) -> None:
-    """Record that this process, which has lost its terminal, still measures a run. Raises OSError."""
+    """Record that this process has lost its terminal while it measures a run. Raises OSError."""
     pid = os.getpid()
     write_text(file_of(place, run, AWAY), [f"{pid} {since(pid)}"])
 

@@ -272,6 +272,8 @@ class LabApp(LastingApp):
             # terminal to restore.
             os._exit(128 + signal.SIGHUP)
         if not self.leaving:
+            if number == signal.SIGHUP and self.lab is not None and self.lab.state.running:
+                self.lab.saved.mark_away()  # so that the next lab reports the stopped run
             self._ending = asyncio.ensure_future(self.leave(128 + number))
             return
         # a second request: exit immediately
