@@ -462,10 +462,12 @@ async def test_the_key_bar_offers_only_what_acts_on_the_finding(
             assert [told.message for told in app._notifications] == ["No preset demonstrates retraced."]
         await press(pilot, app, "home", "enter", "end")
         assert app.screen._trial is not None  # type: ignore[attr-defined]
-        await until(pilot, lambda: offers("enter try it", "p open preset") == [True, False])
+        await until(
+            pilot, lambda: offers("enter stop the trial", "try it", "p open preset") == [True, False, False]
+        )
         await press(pilot, app, "enter")
         assert app.screen._trial is None, "enter stops the trial from each row"  # type: ignore[attr-defined]
-        await until(pilot, lambda: offers("enter try it") == [False])
+        await until(pilot, lambda: offers("enter") == [False])
 
 
 def test_a_finding_without_trial_and_preset_says_that_nothing_can_be_tried() -> None:

@@ -161,8 +161,9 @@ class SavedRuns:
         return bool(confined) or budget.most_processes > 1
 
     def mark_away(self) -> bool:
-        """Record that this lab has lost its terminal during the active run, for the next lab to report. Returns
-        False if the run has not been requested yet.
+        """Record, for the next lab to report, that this lab has lost its terminal during the active run.
+
+        Returns False if the run has not been requested yet.
         """
         run = self._state.asked
         with contextlib.suppress(OSError):  # then later labs do not mention the run before it ends

@@ -257,7 +257,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self._page: Page | None = None
         self._lock, self._news, self._drawing = threading.Lock(), False, False
         self._can = (True, True)
-        self._offers = (False, False)
+        self._offers = (False, False, False)
         self._trial: Trial | None = None
         self._unwanted = 0
         """Number of pending captures that belong to stopped trials."""
@@ -336,18 +336,17 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         program; and always the actions that do not apply to the finding under the cursor.
         """
         running, catches = self._can
-        acts, has_preset = self._offered()
-        possible = {"stop": running, "type": running, "catch": catches, "act": acts, "preset": has_preset}
-        return possible.get(action, True)
+        halts, acts, has_preset = self._offered()
+        possible = {"stop": running, "type": running, "catch": catches, "preset": has_preset}
+        return {**possible, "act": acts, "halt": halts}.get(action, True)
 
-    def _offered(self) -> tuple[bool, bool]:
-        """Return whether the select key has an effect on the finding under the cursor, and whether this
-        finding has a preset.
+    def _offered(self) -> tuple[bool, bool, bool]:
+        """Return whether a trial can be stopped, and whether the finding under the cursor has a change to try
+        and a preset to open.
         """
-        finding = self.findings.row
-        has_preset = finding is not None and bool(finding.preset)
-        tries = finding is not None and self._tries(finding)
-        return self._trial is not None or tries or has_preset, has_preset
+        finding, trial = self.findings.row, self._trial is not None
+        tries = finding is not None and not trial and self._tries(finding)
+        return trial, tries, finding is not None and bool(finding.preset)
 
     # Drawing
 
@@ -583,6 +582,10 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
     def action_act(self) -> None:
         self.findings.action_select()
 
+    def action_halt(self) -> None:
+        if self._trial is not None:
+            self._stop_trial(self._trial)
+
     def _try(self, finding: Bottleneck) -> None:
         """Capture the step, to measure it with the finding's change."""
         try:
@@ -665,7 +668,9 @@ def notes(page: Page) -> str:
 
 class Findings(Table[Bottleneck]):
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "screen.halt", "stop the trial", id="table.select"),
         Binding("enter", "screen.act", "try it", id="table.select"),
+        Binding("enter", "screen.preset", "open preset", show=False, id="table.select"),
         Binding("p", "screen.preset", "open preset", id="table.preset"),
     ]
 
