@@ -123,9 +123,10 @@ def test_time_not_covered_by_separately_timed_parts_is_unknown() -> None:
         and found.note == "too long"
     )
     over = of_parts(
-        {"copy_in": Known(1.0, None, "timed apart"), "copy_out": Known(1.0, None, "timed apart")}, 1.0
+        {"copy_in": Known(1.0, 0.2, "timed apart"), "copy_out": Known(1.0, None, "timed apart")}, 1.0
     )
     assert over.seconds("copy_in") == pytest.approx(0.5) and not over.not_known
+    assert over.parts[0].ci95_s == pytest.approx((0.4, 0.6)), "the interval is reduced by the same factor"
 
 
 @pytest.mark.parametrize(

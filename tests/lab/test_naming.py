@@ -4,7 +4,7 @@ import pytest
 
 from tuilab.lab.naming import does_something, functions, refuse, resolve
 from tuilab.model.errors import InputError
-from tuilab.model.subject import Article, Code, Model, NamedPreset, Program, Recording, Script
+from tuilab.model.subject import Article, Code, Model, NamedPreset, Program, Recording, Script, Subject
 
 MINE = """import tensorflow as tf
 
@@ -138,3 +138,25 @@ def test_a_missing_file_is_not_called_an_article(tmp_path):
     words = str(tmp_path / "model.keraz")
     with pytest.raises(InputError, match="there is no such file"):
         raise refuse(words, resolve(words))
+
+
+@pytest.mark.parametrize(
+    ("words", "subject"),
+    [
+        ("watch t.py", Program("t.py")),
+        ("t.py --epochs 2", Program("t.py", ("--epochs", "2"))),
+        ("watch 'my t.py' a", Program("my t.py", ("a",))),
+        ("watch ", Program("")),
+        ("check a.md", Article("a.md")),
+        ("a.jsonl", Recording("a.jsonl")),
+        ("t.PY", Script("t.PY")),
+    ],
+)
+def test_words_name_a_subject(words: str, subject: Subject) -> None:
+    assert resolve(words) == subject
+
+
+def test_a_file_with_a_space_in_its_name_is_one_program(tmp_path: Path) -> None:
+    file = tmp_path / "my t.py"
+    file.write_text("print(1)")
+    assert resolve(f"watch {file}") == Program(str(file))

@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -9,7 +10,7 @@ from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, Script
 from tuilab.catalogue.load import Catalogue, read_file
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
-from tuilab.lab.ghosts import ghost
+from tuilab.lab.ghosts import Ghosts, ghost
 from tuilab.lab.state import LabState, Place, overall
 from tuilab.model.events import (
     Block,
@@ -194,6 +195,14 @@ def test_earlier_runs_of_a_workload_are_ghosts_unless_they_have_few_rounds():
     for rounds in (6, 2, 6, 6, 6, 6):
         play(made, rounds=rounds)
     assert [g.run for g in made.ghosts.under(made.shown)] == ["run5", "run4", "run3"]
+
+
+def test_pinned_runs_of_another_workload_and_sweeps_are_not_drawn():
+    pinned, shown = run_state(6), replace(run_state(6), run="shown")
+    assert pinned.scenario is not None
+    other = replace(pinned, scenario=msgspec.structs.replace(pinned.scenario, workload="other"))
+    swept = replace(pinned, sweep=Sweep(axes=(Axis("samples", (256, 512)),), refine=False))
+    assert [Ghosts(pinned=[each]).under(shown) for each in (pinned, other, swept)] == [[pinned], [], []]
 
 
 def test_sweeps_and_runs_without_rounds_do_not_become_ghosts():
