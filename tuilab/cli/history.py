@@ -117,7 +117,8 @@ def note(run: str, text: str) -> None:
 def pin(run: str, as_: str) -> None:
     """Pin RUN, as a ghost or as the baseline.
 
-    A ghost is drawn under new runs; other runs are compared with the baseline. Pinned runs are never pruned.
+    The lab draws a ghost under new runs, and compares other runs with the baseline. Pinned runs are never
+    pruned.
     """
     with open_history() as kept:
         kept.pin([kept.find(run).run], "" if as_ == "none" else as_)
