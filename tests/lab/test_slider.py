@@ -103,6 +103,14 @@ def test_fine_steps_are_finer_than_stops_and_always_move(number, direction):
             assert abs(moved - value) <= max(parameter.multiple, value // 8 + parameter.multiple - 1)
 
 
+@pytest.mark.parametrize(
+    ("binary", "value", "up", "down"), [(True, 64, 68, 62), (True, 96, 100, 92), (False, 100, 110, 99)]
+)
+def test_fine_steps_shrink_below_a_power(binary, value, up, down):
+    parameter = LogInteger(name="n", label="n", help="", default=64, low=1, high=4_096, binary=binary)
+    assert [fine_step(parameter, value, way) for way in (1, -1)] == [up, down]
+
+
 def test_arrows_on_a_binary_scale_stop_at_powers_of_two_and_both_ends():
     parameter = LogInteger(name="n", label="n", help="", default=300, low=300, high=5_000)
     assert stops(parameter) == [300, 512, 1024, 2048, 4096, 5000]

@@ -9,6 +9,7 @@ from tuilab.model.quantity import (
     parse_integer,
     prefixed,
     rate,
+    rough,
     seconds,
     significant,
     size,
@@ -96,3 +97,11 @@ def test_no_figure_is_shown_as_a_thousand_of_a_smaller_unit(time, relative, amou
     ):
         number, _, unit = text.partition(" ")
         assert float(number.replace(",", "")) < 1_000 or unit == "s", text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.2, "1 s"), (99, "99 s"), (100, "2 min"), (5_969, "99 min"), (5_970, "2 h"), (36_000, "10 h")],
+)
+def test_rough_durations_have_one_unit(value, text):
+    assert rough(value) == text

@@ -140,3 +140,16 @@ def test_labels_that_overlap_or_do_not_fit_are_left_out():
     labels = [(0, "a"), (1, "b"), (3, "cd"), (5, "e"), (6, "fg"), (9, "hi")]
     assert laid(labels, 10) == "a  cd fg  "
     assert laid(labels, 11, first=3) == "   cd fg hi"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ("time", 4.78e-4, "x 478 µs"),
+        ("binary", 16_384.0, "x 16,384"),
+        ("count", 16_000.4, "x 16,000"),
+        ("plain", 1.5, "x 1.5"),
+    ],
+)
+def test_values_are_read_out_in_the_unit_of_the_axis(kind, value, text):
+    assert PlotAxis(label="x", kind=kind).read_out(value) == text
