@@ -54,6 +54,12 @@ def test_a_stored_run_is_listed_and_reads_back_equal(store):
     assert store.scenario("r1") == (Scenario("stft", {"samples": 256}), MACHINE)
 
 
+def test_a_result_is_read_back_for_the_data_that_it_was_computed_from(store):
+    keep(store)
+    store.keep_result("r1", "claims 1", b"result")
+    assert [store.result("r1", of) for of in ("claims 1", "claims 2")] == [b"result", None]
+
+
 def test_each_round_is_readable_as_soon_as_it_is_recorded(store, tmp_path):
     recorder = Recorder(store)
     other = Store.open(tmp_path)
@@ -151,6 +157,17 @@ def test_without_full_text_search_in_sqlite_the_history_still_searches(tmp_path,
         assert not plain.searched and not plain.messages
         keep(plain)
         assert [entry.run for entry in History(plain).entries("stft-sma")] == ["r1"]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2])
+def test_a_workers_file_is_deleted_only_after_the_history_has_its_rounds(store, tmp_path, kept):
+    place = folder(tmp_path)
+    write(place / "r1.jsonl", run_of("r1", 1))
+    (place / "r1.jsonl").rename(spool.file_of(place, "r1"))
+    if kept:
+        keep(store, count=kept)
+    spool.forget(place, "r1", store)
+    assert store.line("r1").rounds == max(kept, 1) and not spool.file_of(place, "r1").exists()
 
 
 def test_kill_9_loses_no_recorded_round(tmp_path):
