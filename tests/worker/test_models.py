@@ -431,6 +431,20 @@ def test_the_estimated_memory_of_a_graph_is_close_to_its_use(tf, tmp_path):
     assert took / 1.5 < workload.memory(values) < 1.5 * took
 
 
+def test_the_estimated_memory_includes_tensors_inside_layers(tf, tmp_path):
+    """The attention scores of 8 heads are 64 times as large as any layer's output."""
+    layers = tf.keras.layers
+    words = tf.keras.Input((512, 64))
+    attended = layers.MultiHeadAttention(8, 8)(words, words)
+    net = tf.keras.Model(words, layers.Dense(2)(layers.GlobalAveragePooling1D()(attended)))
+    net.save(tmp_path / "attention.keras")
+    workload = open_model(str(tmp_path / "attention.keras"), AS_IT_IS)
+    values = check_values(workload.declaration.parameters, (), {"batch": 4})
+    scores = 4 * 8 * 512 * 512 * 4
+    for variant in ("inference", "training"):
+        assert 2 * scores <= workload.needs(values, variant) < 5 * scores
+
+
 def test_progress_of_reading_weights_is_reported(tf, tmp_path, monkeypatch):
     monkeypatch.setattr("tuilab.worker.models.TELL_S", 0.001)
     monkeypatch.setattr("tuilab.worker.models.LEAST_TOLD", 1_000_000)

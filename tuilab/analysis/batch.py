@@ -38,7 +38,7 @@ def batch_answer(
 
 
 HOW = {
-    "shapes": "estimated from tensor shapes; attention may need more",
+    "shapes": "estimated from tensor shapes; a recurrent layer may need more",
     "measured": "estimated from the peak memory of smaller batches",
     "tried": "as measured",
 }

@@ -139,7 +139,7 @@ def workload(path: Path, opening: Opening) -> Workload:
     loss, lines = _loss(model, lost)
     model.optimizer = None  # its state would double the memory; each training arm creates its own
     outputs = [(tuple(t.shape), tf.as_dtype(t.dtype).name) for t in model.outputs]
-    needs = memory.of_keras(tf, model)
+    needs = memory.of_keras(tf, model, plain, specs)
     axes = parameters(given)
     info = ModelInfo(
         kind="keras",

@@ -2,11 +2,15 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from tuilab.model.ops import CALLS, LOOPS
 from tuilab.worker.measure.functions import called
-from tuilab.worker.models.inputs import BATCH
+from tuilab.worker.models.inputs import BATCH, Spec
+
+Made = Sequence[tuple[tuple[int | None, ...], int]]
+"""The tensors of a call: their shapes, and the bytes of one element."""
 
 Needs = Callable[..., int]
 """Function that returns the bytes of a call. Takes the sizes by dimension name, and `training=True` for a
@@ -14,19 +18,30 @@ training step.
 """
 
 
-def of_keras(tf: Any, model: Any) -> Needs:
-    """Return a function that estimates the bytes of the model's weights and layer outputs.
+def of_keras(tf: Any, model: Any, call: Callable[..., Any], specs: Sequence[Spec]) -> Needs:
+    """Return a function that estimates the bytes of the model's weights and of the tensors in a call.
 
-    Training needs all outputs at once; inference needs at most twice the largest output.
+    Training needs all layer outputs twice, or all tensors of the call once if that is more; inference needs
+    at most twice the largest tensor. The first estimate traces the call; if that fails, only layer outputs
+    are known.
     """
     weights = of_weights(tf, model)
-    made = [
+    outputs = [
         (tuple(tensor.shape), tf.as_dtype(tensor.dtype).size)
         for operation in getattr(model, "operations", None) or model.layers
         for node in getattr(operation, "_inbound_nodes", ())
         for tensor in node.output_tensors
     ]
-    return _needs(weights, made)
+
+    @cache
+    def inside() -> Made:
+        given = [tf.TensorSpec(shape, dtype) for _, dtype, shape in specs]
+        try:
+            return _made(tf.function(call, autograph=False).get_concrete_function(*given).graph)
+        except Exception:  # such as a layer that needs to know the size of its input
+            return ()
+
+    return _needs(weights, outputs, inside)
 
 
 def of_weights(tf: Any, model: Any) -> int:
@@ -34,11 +49,13 @@ def of_weights(tf: Any, model: Any) -> int:
 
 
 def of_graph(graph: Any) -> Needs:
-    weights = sum(_captured(t) for t, _ in graph.captures)
-    made = [
+    return _needs(sum(_captured(t) for t, _ in graph.captures), _made(graph))
+
+
+def _made(graph: Any) -> Made:
+    return [
         (tuple(t.shape), t.dtype.size) for t in _tensors(graph) if t.shape.rank is not None and t.dtype.size
     ]
-    return _needs(weights, made)
 
 
 def _tensors(graph: Any) -> Iterator[Any]:
@@ -58,17 +75,22 @@ def _captured(tensor: Any) -> int:
     return sum(4 * math.prod(max(1, d.size) for d in each.shape.dim) for each in data.shape_and_type)
 
 
-def _needs(weights: int, made: Sequence[tuple[tuple[int | None, ...], int]]) -> Needs:
+def _needs(weights: int, outputs: Made, inside: Callable[[], Made] = lambda: ()) -> Needs:
     def needs(known: Mapping[str, int], *, training: bool = False) -> int:
         batch = known.get(BATCH, 1)
         other = max((n for name, n in known.items() if name != BATCH), default=1)
-        each = [
-            item * math.prod(n if n is not None else batch if i == 0 else other for i, n in enumerate(shape))
-            for shape, item in made
-        ]
+
+        def sizes(made: Made) -> list[int]:
+            return [
+                item
+                * math.prod(n if n is not None else batch if i == 0 else other for i, n in enumerate(shape))
+                for shape, item in made
+            ]
+
+        each, within = sizes(outputs), sizes(inside())
         if training:
             # Four numbers per weight: the weight, its gradient, and two numbers that Adam keeps.
-            return 4 * weights + 2 * sum(each)
-        return weights + 2 * max(each, default=0)
+            return 4 * weights + max(2 * sum(each), sum(within))
+        return weights + 2 * max(each + within, default=0)
 
     return needs
