@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import itertools
 import os
 import sqlite3
@@ -534,3 +535,28 @@ def test_the_check_of_a_history_ends_in_time_or_gives_no_result(tmp_path):
     store.close()
     assert recovery.sound(tmp_path / FILE) is True
     assert recovery.sound(tmp_path / FILE, seconds=-1.0) is None
+
+
+def test_copying_a_locked_history_ends(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(connection, "COPY_BUSY_S", 0.1)
+    file = tmp_path / "source.db"
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("CREATE TABLE t (x)")
+        other.execute("BEGIN EXCLUSIVE")
+        source, target = sqlite3.connect(file, timeout=0), sqlite3.connect(":memory:")
+        with contextlib.closing(source), contextlib.closing(target):
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                connection.copy(source, target)
+            other.execute("ROLLBACK")
+            connection.copy(source, target)
+            assert target.execute("SELECT name FROM sqlite_master").fetchall() == [("t",)]
+
+
+def test_two_programs_do_not_collect_the_same_files(data):
+    place = folder(data)
+    write(place / f"left{DONE}", regular_run("left", 6))
+    with contextlib.closing(Store.open(data)) as store:
+        with (place / spool.LOCK).open("a") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            assert spool.collect(store, place).finished == ()
+        assert spool.collect(store, place).finished == ("left",)
