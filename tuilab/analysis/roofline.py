@@ -38,7 +38,7 @@ from tuilab.model.run import ArmState, RunState
 COUNTED_AS = {"complex64": "float32", "complex128": "float64", "int32": "float32", "tf32": "float32"}
 """For each dtype without its own roof, the dtype whose arithmetic units compute it."""
 
-LITTLE = 0.01
+LITTLE = 0.1
 """Minimum share of the kernel time that a roof must explain to count as the limit of the call."""
 
 
