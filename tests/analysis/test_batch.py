@@ -68,3 +68,10 @@ def test_the_largest_fitting_batch_is_reported_for_each_device_with_the_reason()
         "On GPU:1, batches of up to 65,536 (inference, the largest batch on the slider) and 400 (training) fit "
         "into the 4.00 GB of free memory, as measured.",
     ]
+
+
+def test_an_estimate_from_shapes_has_two_digits():
+    (told,) = fitting([fit("CPU:0", "training", 10_364, source="shapes")])
+    assert "batches of up to about 10,000 fit" in told
+    (told,) = fitting([fit("CPU:0", "training", 97, source="shapes")])
+    assert "about 97 fit" in told

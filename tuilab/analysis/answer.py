@@ -214,8 +214,8 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
     else:
         if not all(close(arm, arms[0], point) for arm in tied[1:]):
             verb = "cannot be told apart within the noise"
-            if all(each is None or each.least is None for each in ratios):
-                verb = "have too few rounds to compare"
+            if all(each is None or each.least is None or each.least >= HOPELESS for each in ratios):
+                verb = TOO_FEW
             verb = "cannot be told apart yet" if state.running else verb
         elif len(tied) == len(arms):
             verb = "are equal within the noise"
@@ -235,6 +235,7 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
     return f"{_capital(head, keep=keep)} {_capital(text, keep=bool(arms[0].arm.host))}"
 
 
+TOO_FEW = "have too few rounds to compare"
 HOPELESS = 9.0
 """If the smallest detectable difference is at least this factor, it is too large to be useful and is not
 reported.
@@ -242,11 +243,12 @@ reported.
 
 
 def _unseen(found: Sequence[RatioEstimate | None]) -> str:
-    least = max((each.least for each in found if each is not None and each.least is not None), default=None)
-    if least is None:
+    known = [each.least for each in found if each is not None and each.least is not None]
+    if not known or min(known) >= HOPELESS:
         return ""
+    least = max(known)
     if least >= HOPELESS:
-        return "; they have too few shared rounds to compare"
+        return "; some have too few rounds to compare"
     amount = percent(least) if least < 1 else f"{1 + least:.2g}×"
     return f"; a difference below {amount} would have gone undetected"
 
@@ -286,9 +288,11 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
     lead = _capital(f"{'so far ' if state.running else ''}{what}", keep=False)
     contradicted = (ratio.ratio < 1) != (arms.index(eager) < arms.index(graph))
     if not ratio.sign or contradicted:
-        verb = "are equal" if ratio.alike else "cannot be told apart"
+        verb = f"{'are equal' if ratio.alike else 'cannot be told apart'} within the noise"
+        if ratio.least is not None and ratio.least >= HOPELESS:
+            verb = "cannot be told apart yet" if state.running else TOO_FEW
         unseen = "" if state.running else _unseen([ratio])
-        return f"{lead} and eager {verb} within the noise. {_against(graph, eager, point)}{unseen}."
+        return f"{lead} and eager {verb}. {_against(graph, eager, point)}{unseen}."
     apart = by_rounds(ratio, eager, graph, point)
     if ratio.ratio < 1:
         eager_is = (

@@ -52,6 +52,14 @@ def _in_brackets(*words: str) -> str:
     return f" ({inner})" if inner else ""
 
 
+def _stated(fit: Fit) -> int:
+    """Return the batch, rounded down to two digits if it is only an estimate from shapes."""
+    if fit.source != "shapes" or fit.ended_by == "maximum":
+        return fit.batch
+    digit = 10 ** max(0, len(str(fit.batch)) - 2)
+    return fit.batch // digit * digit
+
+
 def fitting(fits: Sequence[Fit]) -> list[str]:
     """Return one sentence per device: the largest batch of each variant that fits, and why the search for a
     larger batch ended.
@@ -61,7 +69,7 @@ def fitting(fits: Sequence[Fit]) -> list[str]:
         own = [fit for fit in fits if fit.device == device]
         alike = len({(fit.batch, fit.ended_by) for fit in own}) == 1
         shown = [
-            f"{fit.batch:,}"
+            f"{_stated(fit):,}"
             + _in_brackets("" if alike else fit.variant, LARGEST if fit.ended_by == "maximum" else "")
             for fit in own[: 1 if alike else None]
         ]
