@@ -118,14 +118,15 @@ def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
     assert "starting ops (21% of a step) may also become faster" in of.message
 
 
-def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
+@pytest.mark.parametrize("outer", ["Batch", "MapAndBatch"])
+def test_gains_of_the_same_time_say_so_and_follow_each_other(outer: str) -> None:
     """Together, fixing the Python code in the map and adding a prefetch save no more than the whole wait."""
     process = Process()
     for told in events():
         process.apply(told)
     window = seen()
     window.steps = [{"waiting for input": 0.030, "compute on CPU": 0.065, "python": 0.005}] * 12
-    window.stages = {"Root::Batch": 0.001, "Root::Batch::Map": 0.03}
+    window.stages = {f"Root::{outer}": 0.001, f"Root::{outer}::Map": 0.03}
     process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
     first, *parts = (each for each in findings(Case(process, {}, Beside())) if each.code != "retraced")
     assert first.code == "input-bound" and first.part_of is None and "parallel" not in first.remedy

@@ -449,7 +449,8 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
         above = kinds.count(wanted) - 1
         best = stages[min(above, len(stages) - 1)]
         break
-    return best, "Parallel" in path.rpartition("::")[2] or "MapAndBatch" in path
+    own = path.rpartition("::")[2]
+    return best, "Parallel" in own or "MapAndBatch" in own
 
 
 def _kind(name: str) -> str:
