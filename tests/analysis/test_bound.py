@@ -13,10 +13,12 @@ from tests.made import EAGER, GPU_GRAPH, GRAPH
 from tuilab.analysis.answer import answer
 from tuilab.analysis.bound import GpuCall, bounds
 from tuilab.analysis.bound_words import bound_sentence, bound_words, parts_words, sweep_bound
+from tuilab.analysis.reading import NUMPY_INSIDE
 from tuilab.analysis.roofline import kernel_count, work_of
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.words import percent
 from tuilab.model import events as e
+from tuilab.model.account import Account, Part
 from tuilab.model.arms import Arm
 from tuilab.model.datasheets import SHEETS, DataSheet
 from tuilab.model.roofline import Kernels, Stay, Work
@@ -87,6 +89,27 @@ class TestGpu:
         state = without_gpu(14e-3, work)
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"cannot win"}
         assert "A GPU cannot win" in answer(state)
+
+    @pytest.mark.parametrize(
+        ("python_s", "said"),
+        [
+            (0.95e-3, r"at most 1\.59× \(limited by the call's own Python code\)"),
+            (0.0, "is unknown: the time of its own Python and NumPy code is not known precisely enough"),
+        ],
+    )
+    def test_numpy_inside_an_eager_call_takes_as_long_beside_a_gpu(self, python_s: float, said: str) -> None:
+        state = begun([EAGER], gpu=False)
+        with_work(state, Work(flop=1e6, inputs=1e4, outputs=1e4), EAGER)
+        measure(state, {EAGER: 1.5e-3})
+        state.apply(e.Caveat(run="r", code=NUMPY_INSIDE, message="NumPy", arm=EAGER.id))
+        parts = (
+            Part(phase="python", seconds=python_s, source="timed apart", ci95_s=(python_s, python_s + 1e-4)),
+            Part(phase="compute", seconds=1.5e-3 - python_s, source="profiled"),
+        )
+        state.apply(
+            e.Accounted(run="r", arm=EAGER.id, point=0, account=Account(total_s=1.5e-3, parts=parts, calls=9))
+        )
+        assert re.search(said, answer(finish(state))), answer(state)
 
     def test_launches_limit_a_plain_graph_but_not_every_program(self) -> None:
         state = without_gpu(1e-3, Work(flop=1e6, inputs=1e4, outputs=1e4, kernels=10_000))

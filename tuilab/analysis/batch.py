@@ -56,7 +56,7 @@ def _stated(fit: Fit) -> int:
     """Return the batch, rounded down to two digits if it is only an estimate from shapes."""
     if fit.source != "shapes" or fit.ended_by == "maximum":
         return fit.batch
-    digit = 10 ** max(0, len(str(fit.batch)) - 2)
+    digit = int(10 ** max(0, len(str(fit.batch)) - 2))
     return fit.batch // digit * digit
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from tuilab.analysis.reading import (
+    NUMPY_INSIDE,
     account_at,
     axes,
     estimate_at,
@@ -36,6 +37,7 @@ from tuilab.analysis.roofline import (
     work_of,
 )
 from tuilab.analysis.words import listed
+from tuilab.model.account import Account
 from tuilab.model.arms import MODES, Arm, Input, Mode, family
 from tuilab.model.datasheets import EXPECTED, SHEETS, DataSheet, name_of
 from tuilab.model.ops import HOST_ONLY, ITERATIVE
@@ -58,8 +60,9 @@ class GpuCall:
     counts as zero. slowed: roofs measured while the host was busy, so that their launch cost is too high; in
     that case, `host` is None. kernels: launches per call. least_s: minimum seconds of the same call on this
     host, for work that runs on the host even if there is a GPU. dispatch_s: the Python and dispatch time of
-    the same call on this host's CPU; 0 if unknown. unfused: launches per call if XLA fuses nothing.
-    unpredictable: op types whose time does not follow from the work and the launches.
+    the same call on this host's CPU; 0 if unknown. python_s: minimum seconds of an eager call's own Python
+    and NumPy code on this host; None if such code exists, but its time is unknown. unfused: launches per call
+    if XLA fuses nothing. unpredictable: op types whose time does not follow from the work and the launches.
     """
 
     work: Work
@@ -72,6 +75,7 @@ class GpuCall:
     least_s: float | None = None
     slowed: DeviceRoofs | None = None
     dispatch_s: float = 0.0
+    python_s: float | None = 0.0
     unfused: int = 1
     unpredictable: tuple[str, ...] = ()
 
@@ -107,7 +111,8 @@ class GpuCall:
         way_in, way_out = there / sheet.link.value, back / sheet.link.value
         crossed = sum(stay.to_host + stay.to_device for stay in self.work.stays) / sheet.link.value
         stays = sum(stay.seconds or 0.0 for stay in self.work.stays)
-        starting = self._starting()
+        begun = self._starting()
+        starting = max(begun, self.python_s or 0.0)
         fed = self.work.host_s / (self.cores if self.work.host_parallel else 1)
 
         on_gpu = overlapped(max(starting, launches), kernels, way_in, way_out, self.copied)
@@ -116,7 +121,8 @@ class GpuCall:
             "memory bandwidth": memory,
             "launches": launches,
             "copies": way_in + way_out + crossed,
-            "starting the call": starting,
+            "starting the call": begun,
+            "the call's own Python code": self.python_s or 0.0,
             "the ops that stay on the CPU": stays,
             "preparing the input": fed,
         }
@@ -172,6 +178,7 @@ class GpuCall:
         for end in (0, 1):
             slow = end == 1
             starting = max(EXPECTED.start[end] * self._starting(), EXPECTED.dispatch[end] * self.dispatch_s)
+            starting = max(starting, self.python_s or 0.0)
             often = self.kernels if self.mode != "xla" else self.unfused if slow else 1
             launching = often * EXPECTED.launch_s[end] + work.serial * EXPECTED.iteration_s[end]
 
@@ -284,8 +291,15 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
         least_s=floor_s,
         unfused=max(kernel_count(state, msgspec.structs.replace(arm, mode=mode), point) for mode in MODES),
         unpredictable=tuple(sorted(seen & (ITERATIVE | HOST_ONLY) - {stay.op for stay in work.stays})),
-        dispatch_s=sum(p.seconds for p in known.parts if p.phase in ("python", "dispatch")) if known else 0.0,
+        dispatch_s=known.seconds("python", "dispatch") if known else 0.0,
+        python_s=_python_s(on_cpu, known) if arm.mode == "eager" else 0.0,
     )
+
+
+def _python_s(arm: ArmState | None, known: Account | None) -> float | None:
+    least_s = known.least_share("python") * known.total_s if known is not None else 0.0
+    in_numpy = arm is not None and any(flag.code == NUMPY_INSIDE for flag in arm.flags)
+    return None if in_numpy and not least_s else least_s
 
 
 def calls_of(state: RunState, arms: Iterable[Arm], point: int) -> list[GpuCall]:
@@ -404,6 +418,8 @@ def why_not_known(call: GpuCall) -> str:
     work = call.on_gpu
     if work.uncounted:
         return f"the work of {work.uncounted[0]} is not counted"
+    if call.python_s is None:
+        return "the time of its own Python and NumPy code is not known precisely enough"
     untimed = [stay.op for stay in call.work.stays if stay.seconds is None]
     if untimed:
         return f"{untimed[0]} stays on the CPU, and its time was not measured"

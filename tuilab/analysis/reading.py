@@ -20,6 +20,8 @@ from tuilab.model.roofline import DeviceRoofs, Roofs
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
 NOT_YET = "not measured yet"
+NUMPY_INSIDE = "numpy-inside"
+"""Code of the caveat that a function computes partly in NumPy or Python, on the host."""
 VANISHED = "does-not-compute"
 """Code of the caveat for an arm whose work was folded, pruned, or done outside the call."""
 BEYOND = 1.25

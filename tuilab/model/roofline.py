@@ -246,6 +246,7 @@ Limit = Literal[
     "starting the call",
     "the ops that stay on the CPU",
     "preparing the input",
+    "the call's own Python code",
     "the host's own work",
 ]
 """The largest term of a bound (minimum time)."""

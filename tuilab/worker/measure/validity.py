@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tuilab.analysis.operations import computes
-from tuilab.analysis.reading import VANISHED
+from tuilab.analysis.reading import NUMPY_INSIDE, VANISHED
 from tuilab.analysis.words import listed, percent
 from tuilab.model.arithmetic import Unknown, arithmetic
 from tuilab.model.events import Node
@@ -367,7 +367,7 @@ class OwnCode:
             yield Found(VANISHED, text)
         elif mode == "eager" and taken:
             yield Found(
-                "numpy-inside",
+                NUMPY_INSIDE,
                 f"it converts tensors to NumPy arrays or Python values {plural(taken, 'time')} a call; that "
                 "work runs on the CPU, outside the graph",
             )
