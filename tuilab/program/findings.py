@@ -914,7 +914,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
         and of.kind != "keras"
     ):
         # The observer cannot sample Python code that rarely releases the GIL.
-        at = (calling[0], own_loop) if calling and own_loop else case.step_at()
+        at = (calling[0], own_loop) if calling and own_loop else _longest_line(case) or case.step_at()
         lines[at] = seen = 1
     if not lines:
         return
@@ -926,10 +926,14 @@ def between(case: Case) -> Iterator[Bottleneck]:
     if interval is not None:
         # Profiling lengthens the other parts of a step, so this share is a lower estimate.
         interval = min(share, interval[0]), max(share, interval[1], 1 - gaps.least / gaps.total)
-    at, _ = lines.most_common(1)[0]
+    at, there = lines.most_common(1)[0]
     library = next(iter(libraries[at].most_common(1)), ("", 0))[0]
     if of.undisturbed(share) < BETWEEN:
         return
+    # A change of the named line saves only this line's part.
+    named = share * there / sum(lines.values())
+    if named < share:
+        interval = named, max(share, interval[1] if interval else 0.0)
     what = source.line(case.sources, *at) or PurePath(at[0]).name
     if library.startswith(CALLBACK):
         what = library.removeprefix(CALLBACK)
@@ -944,10 +948,20 @@ def between(case: Case) -> Iterator[Bottleneck]:
         "between-steps",
         at,
         f"{percent(share)} of the time is spent between steps{f', mostly here: {what}' * bool(what)}{more}",
-        share,
+        named,
         interval=interval,
-        spent_s=share * gaps.total,
+        spent_s=named * gaps.total,
+        most_s=share * gaps.total if named < share else None,
     )
+
+
+def _longest_line(case: Case) -> tuple[str, int] | None:
+    """Return the user's line that took the longest outside TensorFlow, if any."""
+    spent: dict[tuple[str, int], float] = defaultdict(float)
+    for (kind, stack, _, _), took in case.of.spent.items():
+        if kind in ("python", "waiting") and stack:
+            spent[stack[-1]] += took
+    return max(spent, key=lambda line: spent[line], default=None)
 
 
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:

@@ -120,7 +120,9 @@ class Account:
         self._inside: list[tuple[float, Row, float, float]] = []
         self._entered: float | None = None
         self._in_calls = self._assigned = 0.0
+        self._cpu_at = self._cpu_in_calls = self._cpu_assigned = 0.0
         self._latest: dict[bool, tuple[float, Row]] = {}
+        self._slept: tuple[float, Row] = began, ENDING
         self._since: dict[Row, float] = {}
         self.iterating: set[tuple[str, int]] = set()
 
@@ -146,25 +148,20 @@ class Account:
         took, self._assigned = max(0.0, took - covered), self._assigned + covered
         in_calls = self._in_calls + (now - entered if entered is not None else 0.0) - self._assigned
         in_calls = min(took, max(0.0, in_calls))
-        ran, delayed = self._times()
-        idle = took - in_calls - (ran - self._ran) - (delayed - self._delayed) > took / 2
-        self._ran, self._delayed = ran, delayed
-        soon = not late and not in_calls and self._late < SOON_S
-        # After calls, the thread counts as waiting only on an unchanged line: it may have slept in an op on
-        # another line.
-        still = not in_calls or row[1] == self._row_before[1]
-        if plain and still and self._waits(soon, idle):
+        asleep = self._asleep(took, in_calls, entered is not None)
+        soon = not late and self._late < SOON_S
+        if plain and self._waits(soon, asleep > (took - in_calls) / 2):
             # At its end, a loop over a dataset waits for the threads of its pipeline.
-            row = ("input" if row[1][-1] in self.iterating else "waiting", *row[1:])
+            self._slept = now, ("input" if row[1][-1] in self.iterating else "waiting", *row[1:])
         if self.ended is None:
             self._row_before = row
-            self._share(row, took, in_calls, entered is not None)
+            self._share(row, took, in_calls, entered is not None, asleep)
             if entered is not None:
                 same = [each for each in self._inside if each[0] == entered]
                 self._inside = [*same, (entered, row, in_calls, min(in_calls, now - entered))]
         else:
             after = min(took, now - self.ended)
-            self._add(self._row_before, took - after)
+            self._add_around(self._row_before, took - after, asleep)
             self._add(ENDING, after)
         self.n += 1
         spent = Own.thread_cpu() - begun
@@ -177,6 +174,18 @@ class Account:
             if row not in self.rows and len(self.rows) >= 2 * MOST_ROWS:
                 row = row[0], (), "", ""
         self.rows[row] = self.rows.get(row, 0.0) + took
+
+    def _add_around(self, row: Row, took: float, asleep: float) -> None:
+        """Divide seconds of code around calls between running and waiting.
+
+        asleep: seconds in which the thread was asleep. They count as waiting on the line on which a sample
+        has recently found the thread asleep; without such a line, the thread may have slept in an op.
+        """
+        at, waiting = self._slept
+        waited = min(took, asleep) if row[0] == "python" and at > self._last - RECENT_S else 0.0
+        if waited:
+            self._add(waiting, waited)
+        self._add(row, took - waited)
 
     def _assign_made(self, now: float) -> float:
         """For each call that traced, compiled or saved, count the call's whole time as this kind of work.
@@ -198,14 +207,15 @@ class Account:
                     covered -= within
         return covered
 
-    def _share(self, row: Row, took: float, in_calls: float, inside: bool) -> None:
+    def _share(self, row: Row, took: float, in_calls: float, inside: bool, asleep: float) -> None:
         """Divide the time since the last sample between the calls and the code around them.
 
         A thread that runs Python code holds the interpreter lock for up to 5 ms. In a loop with short
         iterations, every sample therefore sees the call that releases the lock, and only the hooks know how
         long the calls took.
 
-        row: the sampled row. in_calls: seconds in calls. inside: True if the sample is inside a call.
+        row: the sampled row. in_calls: seconds in calls. inside: True if the sample is inside a call. asleep:
+        seconds outside calls in which the thread was asleep.
         """
         self._assigned += in_calls
         self._latest[inside] = self._last, row
@@ -213,7 +223,10 @@ class Account:
             self._since.setdefault(row, self._last)
         parts = {inside: in_calls if inside else took - in_calls}
         parts[not inside] = took - parts[inside]
-        self._add(row, parts[inside])
+        if inside:
+            self._add(row, in_calls)
+        else:
+            self._add_around(row, took - in_calls, asleep)
         if parts[not inside] <= 0:
             return
         at, other = self._latest.get(not inside, (0.0, row))
@@ -222,7 +235,10 @@ class Account:
             # program.
             direct = inside and row[2].endswith(DIRECT)
             other = ("python", row[1], "", row[3]) if direct else row
-        self._add(other, parts[not inside])
+        if inside:
+            self._add_around(other, took - in_calls, asleep)
+        else:
+            self._add(other, in_calls)
 
     def enter(self) -> bool:
         """Record that the main thread enters a call that releases the interpreter lock. Return True if it was
@@ -232,6 +248,7 @@ class Account:
         """
         if self._entered is not None or Own.thread() != self.main:
             return False
+        self._cpu_at = Own.thread_cpu()
         self._entered = Own.now()
         return True
 
@@ -250,6 +267,7 @@ class Account:
                     row: Any = (made, lines, call or inner, function)
                     self._made.append((began, now, row))
             self._in_calls += now - began
+            self._cpu_in_calls += Own.thread_cpu() - self._cpu_at
             self._entered = None
 
     def take(self) -> list[tuple[Row, float]]:
@@ -326,6 +344,19 @@ class Account:
         """
         state = self._read("stat").rpartition(b")")[2].split()[:1]
         return bool(state) and state[0] != b"R" and (soon or idle)
+
+    def _asleep(self, took: float, in_calls: float, inside: bool) -> float:
+        """Return the seconds since the last sample that the thread slept outside calls.
+
+        Assumes that delays by other threads on the processor spread evenly over the time since then.
+        """
+        ran, delayed = self._times()
+        cpu = self._cpu_in_calls + (max(0.0, ran - self._cpu_at) if inside else 0.0)
+        around = took - in_calls
+        busy = max(0.0, ran - self._ran - (cpu - self._cpu_assigned))
+        busy += (delayed - self._delayed) * around / took if took else 0.0
+        self._ran, self._delayed, self._cpu_assigned = ran, delayed, cpu
+        return max(0.0, around - busy)
 
     def _times(self) -> tuple[float, float]:
         """Return the seconds that the main thread ran, and the seconds that it waited for a processor."""
