@@ -264,6 +264,9 @@ TABLE: dict[str, Advice] = {
     "between-steps": Advice(
         "do it less often, or in parallel with training (a thread, an asynchronous checkpoint)"
     ),
+    "between-steps, waiting": Advice(
+        "make what this line waits for (another thread, a file, a network, a sleep) faster, or begin it earlier"
+    ),
     "saving": Advice("save once an epoch (save_freq='epoch'), or every thousand steps"),
     "slowing": Advice(
         "look for an object that grows with each step: a list of tensors that is never emptied, new "

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from tuilab.analysis.words import listed, percent
 from tuilab.model.ops import PYTHON
-from tuilab.model.program import AccountKind, Bottleneck, Code, Facts, Hello, Stage
+from tuilab.model.program import AccountKind, Bottleneck, Code, Dataset, Facts, Hello, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.model.quantity import size as bytes_of
 from tuilab.program import source
@@ -222,7 +222,8 @@ def _waited_outside(case: Case) -> float:
 
 def batches(of: Process) -> dict[str, int]:
     out: dict[str, int] = {}
-    for dataset in reversed(of.datasets):
+    fed = pipeline(of)
+    for dataset in [*([fed] if fed else []), *reversed(of.datasets)]:
         sizes = [stage.size for stage in dataset.stages if stage.size]
         shape = next((shape for shape in dataset.shapes if shape), ())
         batch = sizes[0] if sizes else shape[0] if shape else None
@@ -393,6 +394,32 @@ def _prepared(case: Case) -> float | None:
     return sum(seen.preparing * len(seen.steps) for _, seen in of.profiled) / whole if whole else 0.0
 
 
+def pipeline(of: Process) -> Dataset | None:
+    """Return the dataset that feeds the steps, if any.
+
+    This is the dataset whose stages are most like the iterators in the profile. Of equals, such as the data
+    of training and validation, it is the one that the program used first, unless its last use was before the
+    first use of another.
+    """
+    paths = [path.split("::") for _, seen in of.profiled for path in seen.stages]
+    longest = max(paths, key=len, default=[])
+    ran = Counter(map(_kind, longest))
+    ran["Batch"] += sum("AndBatch" in part for part in longest)
+    used: dict[tuple[Stage, ...], list[int]] = {}
+    for number, dataset in enumerate(of.datasets):
+        used.setdefault(dataset.stages, []).append(number)
+
+    def unlike(stages: Sequence[Stage]) -> int:
+        own = Counter(_kind(stage.stage) for stage in stages)
+        return (ran - own).total() + (own - ran).total()
+
+    least = min(map(unlike, used), default=0)
+    alike = [numbers for stages, numbers in used.items() if unlike(stages) == least]
+    begins = max((numbers[0] for numbers in alike), default=0)
+    lasting = [numbers for numbers in alike if numbers[-1] >= begins]
+    return of.datasets[min(numbers[0] for numbers in lasting)] if lasting else None
+
+
 def iterators(of: Process) -> set[str]:
     """Return the kinds of iterators in the profile. TensorFlow may add a prefetch of its own."""
     return {part for _, seen in of.profiled for path in seen.stages for part in path.split("::")}
@@ -425,7 +452,8 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
     Uses the iterators in the profile, because TensorFlow may fuse and parallelize stages. Of the stages that
     take at least half as long as the longest, returns the one nearest to the data source.
     """
-    if not case.of.datasets:
+    fed = pipeline(case.of)
+    if fed is None:
         return None, False
     spent: dict[str, float] = defaultdict(float)
     for _, seen in case.of.profiled:
@@ -440,7 +468,7 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
     kinds = [_kind(part) for part in path.split("::")]
     wanted = kinds[-1]
     best: Stage | None = None
-    for dataset in reversed(case.of.datasets):
+    for dataset in [fed, *reversed(case.of.datasets)]:
         stages = [stage for stage in dataset.stages if _kind(stage.stage) == wanted]
         if not stages:
             continue
@@ -450,7 +478,9 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
         best = stages[min(above, len(stages) - 1)]
         break
     own = path.rpartition("::")[2]
-    return best, "Parallel" in own or "MapAndBatch" in own
+    # TensorFlow merges a map with a batch, but makes calls of Python code parallel only on request.
+    asked = best is None or best.stage.startswith("Parallel") or not PYTHON & set(best.ops)
+    return best, "Parallel" in own or ("MapAndBatch" in own and asked)
 
 
 def _kind(name: str) -> str:
@@ -504,7 +534,8 @@ def _at_fault(
     held: the slowest stage. parallel: True if the slowest stage runs in parallel. If it does not, a map in
     Python takes precedence, because its time adds to that of the slowest stage.
     """
-    stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
+    fed = pipeline(case.of)
+    stages = [stage for stage in (fed.stages if fed else ()) if stage.own]
     python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
     generators = [s for s in stages if s.stage == "FlatMap" and (PYTHON | {"GeneratorDataset"}) & set(s.ops)]
     if held is not None and not held.own:
@@ -548,10 +579,10 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
 
     Preparing the batch during the step saves at most the shorter of the two times.
     """
-    chain = case.of.datasets[-1].stages if case.of.datasets else ()
-    ran = iterators(case.of)
-    own = next((stage for stage in chain if stage.own), None)
-    if not ran or own is None or any(part.startswith("Prefetch") for part in ran):
+    fed, ran = pipeline(case.of), iterators(case.of)
+    own = next((stage for stage in (fed.stages if fed else ()) if stage.own), None)
+    # A map that TensorFlow merged with the batch prepares the next batch during the step.
+    if not ran or own is None or any(part.startswith(("Prefetch", "MapAndBatch")) for part in ran):
         return
     overlap = min(share, 1 - share)
     yield _finding(
@@ -572,7 +603,8 @@ def _find_python_map(case: Case, share: float, interval: tuple[float, float] | N
 
     Ignores TensorFlow's own ops, because their processor time is the pipeline's regular work.
     """
-    chain = case.of.datasets[-1].stages if case.of.datasets else ()
+    fed = pipeline(case.of)
+    chain = fed.stages if fed else ()
     python = [stage for stage in chain if stage.own and _kind(stage.stage) == "Map"]
     python = [stage for stage in python if PYTHON & set(stage.ops)]
     beside = crowded(case.of, "Map")
@@ -949,10 +981,20 @@ def between(case: Case) -> Iterator[Bottleneck]:
         at,
         f"{percent(share)} of the time is spent between steps{f', mostly here: {what}' * bool(what)}{more}",
         named,
+        advice="between-steps, waiting" if _waits_at(case, at) else "",
         interval=interval,
         spent_s=named * gaps.total,
         most_s=share * gaps.total if named < share else None,
     )
+
+
+def _waits_at(case: Case, at: tuple[str, int]) -> bool:
+    """Return True if a line spends most of its time outside TensorFlow asleep."""
+    spent: dict[str, float] = defaultdict(float)
+    for (kind, stack, _, _), took in case.of.spent.items():
+        if stack and stack[-1] == at:
+            spent[kind] += took
+    return spent["waiting"] > spent["python"]
 
 
 def _longest_line(case: Case) -> tuple[str, int] | None:

@@ -9,7 +9,7 @@ from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRo
 from tuilab.model.quantity import seconds
 from tuilab.model.verdicts import EMULATED
 from tuilab.program.account import account
-from tuilab.program.findings import Beside, Case, differences, findings
+from tuilab.program.findings import Beside, Case, differences, findings, pipeline
 from tuilab.program.fold import Process
 from tuilab.program.gpu_bound import on_a_gpu
 from tuilab.program.graph import Op, ops_of, reason_of
@@ -77,7 +77,7 @@ def page_of(
         functions=functions(case),
         ops=ops(of, rows_of_ops),
         ran_on="; ".join(filter(None, (ran_on(of, rows_of_ops), _emulated(of)))),
-        stages=of.datasets[-1].stages if of.datasets else (),
+        stages=fed.stages if (fed := pipeline(of)) else (),
         findings=found,
         account=account(of, lasted_s, began),
         on_a_gpu=on_a_gpu(case, card) if not place.gpus else None,
