@@ -265,7 +265,7 @@ TABLE: dict[str, Advice] = {
         "do it less often, or in parallel with training (a thread, an asynchronous checkpoint)"
     ),
     "between-steps, waiting": Advice(
-        "make what this line waits for (another thread, a file, a network, a sleep) faster, or begin it earlier"
+        "make what this line waits for (a thread, a file, a network, a sleep) faster, or begin it earlier"
     ),
     "saving": Advice("save once an epoch (save_freq='epoch'), or every thousand steps"),
     "slowing": Advice(
