@@ -74,6 +74,9 @@ class ArmBuild:
     def compiled(self, function: Function) -> Function:
         if self.arm.mode == "eager":
             return function
+        if str(getattr(function, "__module__", "")).startswith("tensorflow."):
+            # In each call, a tf.function binds all parameters, and TensorFlow's own functions have many.
+            function = _with_tensors_only(function)
         graph: Function = self.tf.function(function, jit_compile=True if self.arm.mode == "xla" else None)
         return graph
 
@@ -139,6 +142,13 @@ class ArmBuild:
             text += " and holds most of them, so the inputs are not cold"
         self.fact("cold-bytes", sets * size, text)
         return sets
+
+
+def _with_tensors_only(library: Function) -> Function:
+    def call(*tensors: Any) -> Any:
+        return library(*tensors)
+
+    return call
 
 
 def _copied(mark: Mark, copy_in: Function, function: Function, copy_out: Function) -> Any:
