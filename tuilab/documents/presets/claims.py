@@ -25,7 +25,8 @@ _WAITS = re.compile(
 )
 _COPIES = re.compile(r"\b(?:transfer|cop(?:y|ies|ying))\b[^.;]{0,60}\bdominat\w+", _FLAGS)
 _UNLESS = re.compile(
-    r"\b(?:not|whether|unless|should|could|would|question|less|no longer)\b"
+    r"\b(?:not|never|neither|nor|nobody|hardly|barely|whether|unless|should|could|would|question|less)\b"
+    r"|\b\w+n['’]t\b|\bno (?:longer|faster|slower|quicker)\b"
     r"|\b(?:reduc\w+|avoid\w*|reliev\w+|eliminat\w+)\b"
     r"|(?<!\beven )\bif\b",
     _FLAGS,
@@ -56,7 +57,11 @@ _NAMED = {
     # No workload consists of these ops.
     "other": re.compile(
         r"\bconvolutions?\b|\bconv[1-3]d\b|\b(?:lstm|gru|rnn)s?\b|\bsoftmax\b|\battention\b|\beinsums?\b"
-        r"|\bsort(?:s|ing)?\b|\breductions?\b|\bhistograms?\b|\bgathers?\b|\bscatters?\b|\bembeddings?\b",
+        r"|\bsort(?:s|ing)?\b|\breductions?\b|\bhistograms?\b|\bgathers?\b|\bscatters?\b|\bembeddings?\b"
+        r"|\bmatrix exponentials?\b|\bexpm\b|\bcholesky\b|\b(?:lu|qr|svd|dct|mfcc)s?\b|\beigen\w+"
+        r"|\bsingular values?\b|\bdeterminants?\b|\btop[-_ ]?k\b|\bcumulative\b|\bcumsum\b|\bargsort\b"
+        r"|\bpool(?:ing|ed)\b|\b(?:layer|batch)[- ]?norm\w*|\btokeni[sz]\w+|\bstrings?\b|\bregex\w*"
+        r"|\brandom numbers?\b|\blook-?ups?\b|\binterpolat\w+|\bresampl\w+",
         _FLAGS,
     ),
 }

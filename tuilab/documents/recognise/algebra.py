@@ -50,6 +50,8 @@ def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
     if not example.trace.regions and (scoped or example.facts.shows_placement):
         # Without a clock, the matrix product only shows where an op runs; it is not a benchmark.
         return False
+    if not example.timed(event) and not event.place.devices and any(map(example.timed, example.own("op"))):
+        return False  # the document times other ops
     if m * k * n >= (_TOY if example.block.notebook else _SMALLEST) or event.place.devices:
         return True
     # In a script, only a timed matrix product counts, because the script may time something else.
