@@ -242,3 +242,12 @@ def test_the_bound_of_a_call_includes_the_rest_of_its_line_and_time_of_unknown_p
     (found,) = findings(Case(of, {FILE: LOOP.replace("model.predict(row)", "model(row)")}, Beside()))
     assert found.saves_s == pytest.approx(6.0)
     assert max(found.gain_ci95 or ()) == pytest.approx(20 / (20 - 6 - 1 - 2))
+
+
+def test_a_wait_for_input_that_no_finding_covers_is_noted() -> None:
+    """The described steps may be those of an evaluation, while the training waits for its input."""
+    case = Case(process({("input", 6, ""): 8.0}), {FILE: LOOP}, Beside())
+    (note,) = unexplained(case, ())
+    assert note.startswith("8.00 s (") and "in line 6 of" in note and "waiting for input" in note
+    found = Bottleneck(code="input-bound", message="", file="other.py", line=3)
+    assert unexplained(case, [found]) == (), "the finding covers the wait"

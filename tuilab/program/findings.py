@@ -946,7 +946,9 @@ def between(case: Case) -> Iterator[Bottleneck]:
         and of.kind != "keras"
     ):
         # The observer cannot sample Python code that rarely releases the GIL.
-        at = (calling[0], own_loop) if calling and own_loop else _longest_line(case) or case.step_at()
+        at = _sleeping_line(case, regular * gaps.total / 2) or (
+            (calling[0], own_loop) if calling and own_loop else case.step_at()
+        )
         lines[at] = seen = 1
     if not lines:
         return
@@ -997,13 +999,14 @@ def _waits_at(case: Case, at: tuple[str, int]) -> bool:
     return spent["waiting"] > spent["python"]
 
 
-def _longest_line(case: Case) -> tuple[str, int] | None:
-    """Return the user's line that took the longest outside TensorFlow, if any."""
-    spent: dict[tuple[str, int], float] = defaultdict(float)
+def _sleeping_line(case: Case, least_s: float) -> tuple[str, int] | None:
+    """Return the user's line that slept longest, if it slept for at least this many seconds."""
+    slept: dict[tuple[str, int], float] = defaultdict(float)
     for (kind, stack, _, _), took in case.of.spent.items():
-        if kind in ("python", "waiting") and stack:
-            spent[stack[-1]] += took
-    return max(spent, key=lambda line: spent[line], default=None)
+        if kind == "waiting" and stack:
+            slept[stack[-1]] += took
+    longest = max(slept, key=lambda line: slept[line], default=None)
+    return longest if longest is not None and slept[longest] >= least_s else None
 
 
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:

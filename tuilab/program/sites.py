@@ -20,9 +20,15 @@ OWN = {
     "python": "the program's own Python and NumPy, not TensorFlow",
     "waiting": "waiting, not for TensorFlow",
     "eager": "ops that Python runs one by one in a loop",
+    "input": "waiting for input outside the steps described here; batches can be prepared in parallel "
+    "(num_parallel_calls) and ahead of the steps (prefetch)",
 }
 GRAPH = "; in a function under @tf.function, they would run as one graph"
-EAGER = frozenset(("eager-step", "eager-functions"))
+FOUND = {
+    "eager": frozenset(("eager-step", "eager-functions")),
+    "input": frozenset(("input-bound", "python-in-map", "serial-map", "no-prefetch")),
+}
+"""The findings that cover a kind of work."""
 LARGE = 0.1
 """A part that no finding covers is reported if it takes at least this share of the program's time."""
 
@@ -183,11 +189,12 @@ BUILDERS = {
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
-    """Return sentences about large parts of the program's time that no finding covers: outside TensorFlow, or
-    in ops in a loop outside of any tf.function.
+    """Return sentences about large parts of the program's time that no finding covers: outside TensorFlow,
+    waiting for input, or in ops in a loop outside of any tf.function.
     """
     sites, explained = sites_of(case), {(each.file, each.line) for each in findings}
-    shown = OWN.keys() - ({"eager"} if any(each.code in EAGER for each in findings) else set())
+    covered = {kind for kind, codes in FOUND.items() if any(each.code in codes for each in findings)}
+    shown = OWN.keys() - covered
     parts: dict[tuple[str, str, str], dict[Place, float]] = defaultdict(lambda: defaultdict(float))
     for site in sites:
         for kind, took in site.kinds.items():
