@@ -939,16 +939,18 @@ def between(case: Case) -> Iterator[Bottleneck]:
             lines[file, line] += count
             libraries[file, line][library] += count
     own_loop = source.loop(case.sources, *calling) if calling else 0
-    if (
+    asleep = _sleeping_line(case, regular * gaps.total / 2) if regular >= UNSEEN else None
+    if asleep is not None and asleep not in lines and of.kind != "keras":
+        # The line that calls the step sleeps too, so its samples do not tell the two apart.
+        lines, seen = Counter({asleep: 1}), 1
+    elif (
         not lines
         and regular >= UNSEEN
         and regular * gaps.total / of.steps.n >= UNSEEN_S
         and of.kind != "keras"
     ):
         # The observer cannot sample Python code that rarely releases the GIL.
-        at = _sleeping_line(case, regular * gaps.total / 2) or (
-            (calling[0], own_loop) if calling and own_loop else case.step_at()
-        )
+        at = (calling[0], own_loop) if calling and own_loop else case.step_at()
         lines[at] = seen = 1
     if not lines:
         return
