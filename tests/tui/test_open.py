@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 from textual.widgets import Input, TextArea
 
 from tests.tui.lab import lab, opened, press, rest, text, until
@@ -247,8 +248,10 @@ async def test_the_lab_begins_with_a_model(tmp_path: Path):
         assert not any("There is no preset" in said.message for said in app._notifications)
 
 
-@pytest.mark.parametrize("rerun", [True, False])
-async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: Path, rerun, monkeypatch):
+@pytest.mark.parametrize(("rerun", "key"), [(True, "r"), (False, "r"), (True, "s"), (False, "s")])
+async def test_a_run_requested_while_own_code_loads_starts_afterwards(
+    tmp_path: Path, rerun, key, monkeypatch
+):
     """While the user's code is loading, the screen still shows another preset, but the request is for the
     user's code.
     """
@@ -257,16 +260,17 @@ async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: 
     monkeypatch.setattr(ScriptedRunner, "_declare", lambda self, request: held.append((self, request)))
     app = lab(tmp_path, rerun=rerun)
     async with opened(app) as pilot:
-        app.runner.declares["forward"] = MINE
+        app.runner.declares["forward"] = replace(MINE, axis="width")
         app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
         await until(pilot, lambda: held)
-        app.screen.action_run()
+        await pilot.press(key)
         await pilot.pause()
         assert not app.runner.measured
         assert any("model.py:forward is still loading" in said.message for said in app._notifications)
         declare(*held[0])
-        await until(pilot, lambda: app.runner.measured)
-        assert [one.scenario.file for one in app.runner.measured] == [f"{tmp_path}/model.py:forward"]
+        swept = key == "s"
+        await until(pilot, lambda: [one for one in app.runner.measured if (one.sweep is not None) is swept])
+        assert {one.scenario.file for one in app.runner.measured} == {f"{tmp_path}/model.py:forward"}
         await rest(pilot, app)
         assert not any(word in said.message for said in app._notifications for word in ("Reading", "loading"))
 

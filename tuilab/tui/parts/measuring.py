@@ -33,6 +33,10 @@ class Measuring:
             self._corner.say("Choose a preset first: {presets}, arrows, {presets.open}.")
 
     async def sweep(self) -> None:
+        if reading := self._opener.reading:
+            self._opener.sweep_requested = self.sweep
+            self._corner.progress(f"{reading} is still loading; it will be swept when loaded.")
+            return
         settings = self._lab.state.settings
         if settings is None:
             return

@@ -1,6 +1,6 @@
 """Opens the subject of a typed path: a document, a preset file, a recording, or the user's own code."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +47,8 @@ class Opener:
     """
     run_requested = False
     """True if the user requested a run while a file was being loaded."""
+    sweep_requested: Callable[[], Awaitable[None]] | None = None
+    """Begins the sweep that the user requested while a file was being loaded."""
     _mistyped = ""
     """A path that could not be opened. The next page that asks for a path shows this path for correction."""
 
@@ -98,7 +100,7 @@ class Opener:
             more = " The log ({view-log}) has the details." if error.detail else ""
             self._corner.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
         finally:
-            self.reading, self.run_requested = "", False
+            self.reading, self.run_requested, self.sweep_requested = "", False, None
             self._corner.progress("")
             self._show_opening()
 
@@ -134,7 +136,10 @@ class Opener:
                     self._show_opening()
                     self._corner.progress(f"Reading {self.reading}…")
                 taken(*await self._lab.find(typed, subject, given, heard))
-                if self.run_requested and not self._lab.rerun:
+                if self.sweep_requested is not None:
+                    self.reading = ""
+                    await self.sweep_requested()
+                elif self.run_requested and not self._lab.rerun:
                     self._lab.begin()
         self._mistyped = ""
         remember_opened(words)
