@@ -94,11 +94,15 @@ class TestGpu:
         ("python_s", "said"),
         [
             (0.95e-3, r"at most 1\.59× \(limited by the call's own Python code\)"),
-            (0.0, "is unknown: the time of its own Python and NumPy code is not known precisely enough"),
+            (
+                0.0,
+                "is unknown: the time of the call's own Python and NumPy code is not known precisely enough",
+            ),
         ],
     )
     def test_numpy_inside_an_eager_call_takes_as_long_beside_a_gpu(self, python_s: float, said: str) -> None:
-        state = begun([EAGER], gpu=False)
+        state = begun([EAGER, GRAPH], gpu=False)
+        unavailable(state, GRAPH)  # NumPy cannot be traced
         with_work(state, Work(flop=1e6, inputs=1e4, outputs=1e4), EAGER)
         measure(state, {EAGER: 1.5e-3})
         state.apply(e.Caveat(run="r", code=NUMPY_INSIDE, message="NumPy", arm=EAGER.id))

@@ -256,8 +256,8 @@ def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
 def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
     """Return the arm's call on a GPU.
 
-    Returns None if the call's work is unknown, and for an XLA arm that this host could not run: XLA may be
-    unable to compile it.
+    Returns None if the call's work is unknown, and for a graph or XLA arm that this host could not run:
+    TensorFlow may be unable to trace or compile it.
     """
     work = work_of(state, state.arms.get(arm.id) or ArmState(arm, ""), point)
     machine = state.machines.get(arm.host, state.machine)
@@ -265,7 +265,7 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
         return None
     here = next((a for a in like(state, arm) if a.arm.mode == arm.mode and a.cells.get(point)), None)
     tried = [a for a in like(state, arm) if a.arm.mode == arm.mode and family(a.arm.device) == "CPU"]
-    if arm.mode == "xla" and here is None and any(a.status in ("failed", "unavailable") for a in tried):
+    if arm.mode != "eager" and here is None and any(a.status in ("failed", "unavailable") for a in tried):
         return None
     floor_s = None
     if here is not None:
@@ -419,7 +419,7 @@ def why_not_known(call: GpuCall) -> str:
     if work.uncounted:
         return f"the work of {work.uncounted[0]} is not counted"
     if call.python_s is None:
-        return "the time of its own Python and NumPy code is not known precisely enough"
+        return "the time of the call's own Python and NumPy code is not known precisely enough"
     untimed = [stay.op for stay in call.work.stays if stay.seconds is None]
     if untimed:
         return f"{untimed[0]} stays on the CPU, and its time was not measured"

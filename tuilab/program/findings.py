@@ -988,7 +988,6 @@ def between(case: Case) -> Iterator[Bottleneck]:
         advice="between-steps, waiting" if _waits_at(case, at) else "",
         interval=interval,
         spent_s=named * gaps.total,
-        most_s=share * gaps.total if named < share else None,
     )
 
 
