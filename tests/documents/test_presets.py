@@ -142,6 +142,14 @@ def test_a_claim_adds_the_arms_that_it_compares():
         "The CPU takes 40 ms and the GPU takes 40 ms.",
         "We ran 3 x 3 filters for 2 s on the CPU.",
         "The CPU takes 40 ms at first, then 30 ms, the GPU 2 ms.",
+        "Graph mode isn't any faster than eager mode.",
+        "XLA is never faster than graph mode.",
+        "Eager mode is no slower than graph mode.",
+        "Neither XLA nor graph mode is faster than eager mode.",
+        "It is a myth that graph mode is 3 times faster than eager mode.",
+        "Graph mode is at most 2 times faster than eager mode.",
+        "Graph mode is between 2 and 3 times faster than eager mode.",
+        "Is graph mode 3 times faster than eager mode?",
     ],
 )
 def test_a_sentence_that_states_nothing_is_not_a_claim(sentence):

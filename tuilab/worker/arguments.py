@@ -452,7 +452,9 @@ def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
             return _Composite(functools.partial(_packed, tf, value), parts)
         if not is_data(tf, value):
             return value
-        arrays.append(value.numpy() if hasattr(value, "numpy") else value)
+        array = value.numpy() if hasattr(value, "numpy") else value
+        # A scalar string is Python's bytes.
+        arrays.append(np.array(array, dtype=object) if isinstance(array, bytes) else array)
         return _Slot(len(arrays) - 1)
 
     args, kwargs = mapped(slot, args), mapped(slot, dict(kwargs))

@@ -26,7 +26,9 @@ _WAITS = re.compile(
 _COPIES = re.compile(r"\b(?:transfer|cop(?:y|ies|ying))\b[^.;]{0,60}\bdominat\w+", _FLAGS)
 _UNLESS = re.compile(
     r"\b(?:not|never|neither|nor|nobody|hardly|barely|whether|unless|should|could|would|question|less)\b"
-    r"|\b\w+n['’]t\b|\bno (?:longer|faster|slower|quicker)\b"
+    r"|\b\w+n['’]t\b|\bno (?:longer|faster|slower|quicker|more than)\b"
+    r"|\bcannot\b|\bmyth\b|\bfar from\b|\bat most\b|\bexactly\b|\?\s*$"
+    r"|\bbetween [\d.]+\D{0,3} and [\d.]+|\bonly\b.*\bwhen\b"
     r"|\b(?:reduc\w+|avoid\w*|reliev\w+|eliminat\w+)\b"
     r"|(?<!\beven )\bif\b",
     _FLAGS,
@@ -61,6 +63,7 @@ _NAMED = {
         r"|\bmatrix exponentials?\b|\bexpm\b|\bcholesky\b|\b(?:lu|qr|svd|dct|mfcc)s?\b|\beigen\w+"
         r"|\bsingular values?\b|\bdeterminants?\b|\btop[-_ ]?k\b|\bcumulative\b|\bcumsum\b|\bargsort\b"
         r"|\bpool(?:ing|ed)\b|\b(?:layer|batch)[- ]?norm\w*|\btokeni[sz]\w+|\bstrings?\b|\bregex\w*"
+        r"|\bpytorch\b|\bjax\b|\bresnet\w*|\bbert\b|\bvgg\w*|\b(?:mobile|efficient)net\w*"
         r"|\brandom numbers?\b|\blook-?ups?\b|\binterpolat\w+|\bresampl\w+",
         _FLAGS,
     ),

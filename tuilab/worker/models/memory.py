@@ -3,13 +3,13 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Optional
 
 from tuilab.model.ops import CALLS, LOOPS
 from tuilab.worker.measure.functions import called
 from tuilab.worker.models.inputs import BATCH, Spec
 
-Made = Sequence[tuple[tuple[int | None, ...], int]]
+Made = Sequence[tuple[tuple[Optional[int], ...], int]]
 """The tensors of a call: their shapes, and the bytes of one element."""
 
 Needs = Callable[..., int]
