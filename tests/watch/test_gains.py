@@ -2,9 +2,19 @@ import msgspec
 import pytest
 
 from tests.tui.watched import events, seen
-from tuilab.model.program import Bottleneck, Function, Hello, Steps, Traces, Tried, Window
+from tuilab.model.program import (
+    Bottleneck,
+    Dataset,
+    Function,
+    Hello,
+    Stage,
+    Steps,
+    Traces,
+    Tried,
+    Window,
+)
 from tuilab.presentation.program import gain, saves
-from tuilab.program.findings import Beside, Case, findings
+from tuilab.program.findings import Beside, Case, findings, pipeline
 from tuilab.program.fold import Process
 from tuilab.program.gains import at_most, expected_gain, limited_by_input, with_trial
 from tuilab.report.program import gained, measured
@@ -270,3 +280,19 @@ def test_waiting_outside_the_steps_that_a_fix_may_end_raises_only_the_programs_m
     assert before and after and before.program and after.program
     assert (after.step, expected_gain(more)) == (before.step, expected_gain(of))
     assert 1 / after.program == pytest.approx(1 / before.program - 0.1)
+
+
+def test_the_pipeline_of_training_is_not_that_of_validation() -> None:
+    def chain(line: int, *stages: str) -> Dataset:
+        return Dataset(stages=tuple(Stage(stage=name, file="train.py", line=line) for name in stages))
+
+    train, alike = chain(1, "Batch", "Map", "Shuffle", "Range"), chain(2, "Batch", "Map", "Shuffle", "Range")
+    short, window = chain(3, "Batch", "Range"), seen()
+    window.stages = {"Root::MapAndBatch": 0.1, "Root::MapAndBatch::Shuffle::Range": 0.01}
+    of = Process(datasets=[train, short, train, short])
+    of.windows.append((Window(start=2.0, end=3.0, steps=12), window))
+    assert pipeline(of) is train, "its stages are those in the profile"
+    of.datasets = [train, alike, train, alike]
+    assert pipeline(of) is train, "it was used first"
+    of.datasets = [train, train, alike, alike]
+    assert pipeline(of) is alike, "a later training uses another dataset"
