@@ -993,21 +993,17 @@ def between(case: Case) -> Iterator[Bottleneck]:
 
 def _waits_at(case: Case, at: tuple[str, int]) -> bool:
     """Return True if a line spends most of its time outside TensorFlow asleep."""
-    spent: dict[str, float] = defaultdict(float)
-    for (kind, stack, _, _), took in case.of.spent.items():
-        if stack and stack[-1] == at:
-            spent[kind] += took
-    return spent["waiting"] > spent["python"]
+    there = [site.kinds for site in sites_of(case) if site.at == at]
+    return sum(kinds["waiting"] for kinds in there) > sum(kinds["python"] for kinds in there)
 
 
 def _sleeping_line(case: Case, least_s: float) -> tuple[str, int] | None:
     """Return the user's line that slept longest, if it slept for at least this many seconds."""
     slept: dict[tuple[str, int], float] = defaultdict(float)
-    for (kind, stack, _, _), took in case.of.spent.items():
-        if kind == "waiting" and stack:
-            slept[stack[-1]] += took
+    for site in sites_of(case):
+        slept[site.at] += site.kinds["waiting"]
     longest = max(slept, key=lambda line: slept[line], default=None)
-    return longest if longest is not None and slept[longest] >= least_s else None
+    return longest if longest is not None and 0 < slept[longest] >= least_s else None
 
 
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:

@@ -221,13 +221,11 @@ class Account:
         self._latest[inside] = self._last, row
         if len(self._since) < MOST_ROWS:
             self._since.setdefault(row, self._last)
-        parts = {inside: in_calls if inside else took - in_calls}
-        parts[not inside] = took - parts[inside]
         if inside:
             self._add(row, in_calls)
         else:
             self._add_around(row, took - in_calls, asleep)
-        if parts[not inside] <= 0:
+        if (took - in_calls if inside else in_calls) <= 0:
             return
         at, other = self._latest.get(not inside, (0.0, row))
         if at < max(self._last - RECENT_S, self._since.get(row, 0.0)):
