@@ -67,6 +67,17 @@ def test_a_faster_claim_is_judged_by_the_ratio(cpu: float, gpu: float, by: float
     assert ("is ours" in evidence) == (by != 1)
 
 
+@pytest.mark.parametrize(
+    ("by", "most", "word"),
+    [(1.6, 2.5, "confirmed"), (1.5, 2.0, "undecided"), (1.2, 1.9, "refuted"), (2.4, 3.75, "refuted")],
+)
+def test_a_claim_of_about_a_factor_fails_above_it_too(by: float, most: float, word: str) -> None:
+    when = Faster(a=ON_CPU, b=ON_GPU, by=by, most=most)
+    found = judge(Claim(text="a claim", when=when, said="about twice"), two(1e-3, 2e-3))
+    assert found.verdict == word
+    assert found.evidence.endswith(f"; we take “about twice” as {by:g}× to {most:g}×.")
+
+
 def test_a_threshold_says_where_it_comes_from() -> None:
     state, when = two(1e-3, 2e-3), Faster(a=ON_CPU, b=ON_GPU, by=1.5)
     read = judge(Claim(text="a claim", when=when, said="significant"), state).evidence

@@ -58,12 +58,48 @@ def claims(sentence: str, code: str = "tf.matmul(tf.ones((512, 512)), tf.ones((5
         ("It is 1,000 times faster on the GPU than on the CPU.", "GPU", 1000.0),
         ("The GPU is two orders of magnitude faster than the CPU.", "GPU", 80.0),
         ("The GPU is 50% faster than the CPU.", "GPU", 1.5),
+        ("The GPU is at least twice as fast as the CPU.", "GPU", 2.0),
+        ("The GPU is 3 times as fast as the CPU.", "GPU", 3.0),
+        ("The GPU needs half the time of the CPU.", "GPU", 2.0),
+        ("On the GPU it takes a tenth of the time that the CPU needs.", "GPU", 10.0),
     ],
 )
 def test_statements_become_conditions_and_are_quoted(sentence, faster, by):
     (claim,) = claims(sentence)
     assert (claim.when.a.device, claim.when.by) == (faster, by)
     assert claim.quoted == sentence and claim.text.startswith("Read by machine: ")
+
+
+@pytest.mark.parametrize(
+    "sentence, most, said, amount",
+    [
+        ("The GPU is about 10x faster than the CPU.", 12.5, "about 10x", "8× to 12.5×"),
+        ("The GPU is roughly twice as fast as the CPU.", 2.5, "roughly twice", "1.6× to 2.5×"),
+        ("The GPU is two orders of magnitude faster than the CPU.", None,
+         "two orders of magnitude", "at least 80×"),
+        ("The GPU is much faster than the CPU.", None, "much", "at least 1.5×"),
+        ("The GPU is 10x faster than the CPU.", None, "", "at least 10×"),
+    ],
+)  # fmt: skip
+def test_an_approximate_factor_is_a_range_and_keeps_its_words(sentence, most, said, amount):
+    (claim,) = claims(sentence)
+    assert (claim.when.most, claim.said, claim.when.amount) == (most, said, amount)
+
+
+@pytest.mark.parametrize(
+    "size, decided",
+    [
+        ("ten million samples", False),
+        ("10,000,000 numbers", False),
+        ("a million values", False),
+        ("10M float32 elements", False),
+        ("512 rows", True),
+        ("262,144 elements", True),
+        ("every one of its elements", True),
+    ],
+)
+def test_a_claim_about_another_size_is_not_decided(size, decided):
+    assert bool(claims(f"For {size} the GPU is faster than the CPU.")) is decided
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import assert_never
 
 import msgspec
@@ -120,11 +121,12 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
         return "undecided", f"Too few rounds to compare {a.label} with {b.label}."
     low, high = speedup.interval
     word: VerdictWord = "undecided"
-    if low > when.by or low == when.by > 1:
+    most = inf if when.most is None else when.most
+    if (low > when.by or low == when.by > 1) and high <= most:
         word = "confirmed"
-    elif high < when.by or high == when.by == 1:
+    elif high < when.by or high == when.by == 1 or low > most:
         word = "refuted"
-    taken = f"; {threshold(claim, f'at least {when.by:g}×')}" if when.by != 1 else ""
+    taken = f"; {threshold(claim, when.amount)}" if when.by != 1 else ""
     figures = f"{a.label} took {_figure(a, point)}, {b.label} {_figure(b, point)}"
     return word, f"{figures}: {_speed(speedup, when.by, by_rounds(speedup, b, a, point))}{taken}."
 
@@ -514,7 +516,7 @@ def by_bound(claim: Claim, state: RunState) -> Judgement | None:
 def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) -> Judgement | None:
     gpu_first = family(when.a.device) == "GPU"
     if gpu_first and family(when.b.device) == "GPU":
-        return _faster_than_the_host(when, state, point)
+        return _faster_than_the_host(when, state, point) if when.most is None else None
     if gpu_first == (family(when.b.device) == "GPU"):
         return None
     gpus, cpus = (when.a, when.b) if gpu_first else (when.b, when.a)
@@ -526,10 +528,10 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
     figures = f"{every_card()} takes less than {parts_words(least)}; {here[0].label} took"
     figures += f" {median_of(estimate.median, estimate.half_width)}"
     if gpu_first and estimate.interval[1] <= when.by * least.seconds:
-        taken = threshold(claim, f"at least {when.by:g}×")
+        taken = threshold(claim, when.amount)
         most = f", {times(estimate.median / least.seconds)} that; {taken}"
         return "impossible", f"{BY_BOUND} {figures}{most if when.by != 1 else ''}."
-    if not gpu_first and when.by * estimate.interval[1] <= least.seconds:
+    if not gpu_first and when.most is None and when.by * estimate.interval[1] <= least.seconds:
         return "confirmed", f"{BY_BOUND} {figures}."
     return None
 

@@ -180,9 +180,10 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
 
 
 UNMEASURED = (
-    "No preset from the nearby code measures the ops that this sentence is about, so none decides it."
+    "No preset from the nearby code measures the ops or the size that this sentence is about, so none "
+    "decides it."
 )
-"""Shown as the evidence for a claim about ops or shapes that no nearby preset measures."""
+"""Shown as the evidence for a claim about ops or sizes that no nearby preset measures."""
 CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
 """Kinds of claims that tuilab recognizes in prose, as clauses for a message."""
 

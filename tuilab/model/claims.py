@@ -25,7 +25,7 @@ class _Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class Faster(_Condition, frozen=True, kw_only=True, tag="faster"):
-    """The fastest of the arms `a` is at least `by` times as fast as the fastest of the arms `b`."""
+    """The fastest of the arms `a` is `by` to `most` times as fast as the fastest of the arms `b`."""
 
     a: ArmPattern
     """The arms that should be faster."""
@@ -33,6 +33,13 @@ class Faster(_Condition, frozen=True, kw_only=True, tag="faster"):
     """The arms that should be slower."""
     by: float = 1.0
     """Minimum speedup."""
+    most: float | None = None
+    """Maximum speedup; None for no maximum."""
+
+    @property
+    def amount(self) -> str:
+        """The claimed range, such as `at least 2×` or `1.6× to 2.5×`."""
+        return f"at least {self.by:g}×" if self.most is None else f"{self.by:g}× to {self.most:g}×"
 
 
 class PlacedOn(_Condition, frozen=True, kw_only=True, tag="placed-on"):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tuilab.documents.example import Example
-from tuilab.documents.presets.comparison import compare, numbers, statements
+from tuilab.documents.presets.comparison import amounts, compare, numbers, statements
 from tuilab.documents.recognise import Found
 from tuilab.documents.rules.placement import sentences
 from tuilab.model.arms import ArmPattern
@@ -128,11 +128,14 @@ def _is_of_others(sentence: str, found: Sequence[Found]) -> bool:
     if found and all(fit(sentence, one) < 0 for one in found):
         return True
     named = {name for name, words in _NAMED.items() if words.search(sentence)}
-    same = [one for one in found if named & _names(one)]
-    if not named or not same:
+    same = [one for one in found if named & _names(one)] if named else found
+    if not same:
         return bool(named)
     shapes = {int(side.replace(",", "")) for shape in _SHAPE.findall(sentence) for side in shape}
-    return bool(shapes) and not any(shapes & _sizes(one) for one in same)
+    if named and shapes and not any(shapes & _sizes(one) for one in same):
+        return True
+    held = [amounts(sentence) & {a * b for a in _sizes(one) | {1} for b in _sizes(one)} for one in same]
+    return bool(amounts(sentence)) and not any(held)
 
 
 def claims(sentences: Sequence[str], workload: str = "") -> tuple[Claim, ...]:
@@ -141,9 +144,9 @@ def claims(sentences: Sequence[str], workload: str = "") -> tuple[Claim, ...]:
     """
     found: dict[str, Claim] = {}
     for sentence in sentences:
-        for text, condition in _read(sentence, workload):
+        for text, condition, said in _read(sentence, workload):
             quoted = sanitize_line(sentence, 400)
-            found.setdefault(text, Claim(text=MARK + text, when=condition, quoted=quoted))
+            found.setdefault(text, Claim(text=MARK + text, when=condition, quoted=quoted, said=said))
     return tuple(found.values())[:MOST_CLAIMS]
 
 
@@ -168,24 +171,29 @@ def _near(example: Example) -> Iterator[tuple[str, int]]:
                 yield said, step
 
 
-def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition]]:
+def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition, str]]:
+    """Yield each claim in a sentence as text and condition, with the sentence's approximate word for the size
+    of the effect.
+    """
     plain = sentence.replace("*", "").replace("`", "")
     if _UNLESS.search(plain):
         return
     found = compare(plain) if workload not in ("memory", "input_pipeline") else None
     if found is not None:
-        margin = f" by at least {found.by:g}×" if found.by > 1 else ""
+        by, most, said = found.factor
         times = f" ({found.times})" if found.times else ""
         slow = "a plain graph" if found.fast == "XLA" and found.slow == "graph" else _CALLED[found.slow]
-        faster = Faster(a=_ARMS[found.fast], b=_ARMS[found.slow], by=found.by)
-        yield f"{_CALLED[found.fast]} is faster than {slow}{margin}{times}.", faster
+        faster = Faster(a=_ARMS[found.fast], b=_ARMS[found.slow], by=by, most=most)
+        margin = f" by {faster.amount}" if by > 1 else ""
+        yield f"{_CALLED[found.fast]} is faster than {slow}{margin}{times}.", faster, said
     if workload == "training" and _WAITS.search(plain):
         share = f"{INPUT_SHARE:.0%}".replace("%", "%")
         yield (
             f"a step waits for its input for at least {share} of its time.",
             WaitsForInput(share=INPUT_SHARE),
+            "",
         )
     if workload in ("stft", "matmul", "compression") and _COPIES.search(plain):
         arms = ArmPattern(device="GPU", input="copied")
         condition = PhaseShare(phases=("copy_in", "copy_out"), share=COPY_SHARE, arms=arms)
-        yield "copying takes at least half of a call on the GPU.", condition
+        yield "copying takes at least half of a call on the GPU.", condition, ""

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 MARGIN = 1.5
 """Factor assumed for phrases such as "much faster"."""
-ABOUT = 0.8
-"""Fraction of a stated factor that confirms an approximate claim: eight times confirms "about ten times"."""
+ABOUT = 1.25
+"""Ratio within which a speedup confirms an approximate claim: 8 to 12.5 times confirm "about ten times"."""
 _ALIKE = 1.1
 """Two stated times contradict a stated factor if their quotient differs from it by more than this ratio, even
 after allowing for rounding.
@@ -23,7 +23,12 @@ _SIDES = {
 }
 _PAIRS = (("CPU", "GPU"), ("XLA", "eager"), ("graph", "eager"), ("XLA", "graph"))
 """Comparisons that a run can measure, the most specific first: a graph compiled by XLA is also a graph."""
-_QUICK = r"(?:faster|quicker|outperform\w*|beats?|wins?|ahead of|improvement over|speed-?up over)"
+_PARTIAL = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
+_SHORTER = rf"(?P<part>{'|'.join(_PARTIAL)})(?:\s+of)?\s+the\s+time"
+_QUICK = (
+    r"(?:faster|quicker|outperform\w*|beats?|wins?|ahead of|improvement over|speed-?up over"
+    rf"|(?:twice|double|\d\s?[x×]|times) as (?:fast|quick)(?: as)?|{_SHORTER.replace('?P<part>', '?:')})"
+)
 # A dot inside a name such as `tf.matmul` does not end a sentence.
 _GAP = r"(?:[^.;]|\.(?=\w)){0,90}?"
 
@@ -90,6 +95,7 @@ _FACTOR = re.compile(
     rf"|\bfactor of (?:about )?(?P<factor>{_NUMBER}|{'|'.join(_NUMBERS)})\b"
     rf"|(?P<percent>{_NUMBER})\s*(?:%|percent)\s+(?:faster|quicker|slower)\b"
     r"|\b(?P<twice>twice|double)\b"
+    rf"|\b{_SHORTER}\b"
     rf"|\b(?:(?P<orders>{_NUMBER}|{'|'.join(_NUMBERS)})\s+)?(?P<order>orders? of magnitude)\b",
     _FLAGS,
 )
@@ -107,13 +113,23 @@ class _Time(NamedTuple):
     """Rounding error in seconds: half a unit of the last digit."""
 
 
+class Factor(NamedTuple):
+    """A stated speedup."""
+
+    by: float = 1.0
+    """Minimum speedup as a factor; 1 if the statement gives none."""
+    most: float | None = None
+    """Maximum speedup as a factor; None if the statement gives none."""
+    said: str = ""
+    """The statement's words if they are approximate, such as `much` or `about 10x`."""
+
+
 class Comparison(NamedTuple):
     """A statement that one side is faster than another."""
 
     fast: str
     slow: str
-    by: float
-    """Minimum speedup as a factor; 1 if the statement gives none."""
+    factor: Factor
     times: str
     """A phrase with the two times, and with a remark if they contradict the statement; "" if the statement
     contains no times.
@@ -128,15 +144,15 @@ def compare(statement: str) -> Comparison | None:
     """
     text = _TOLERANCE.sub("", statement)
     timed, sure = _timed(text)
-    said, by = _said(text, tuple(timed)), _factor(text)
+    said, factor = _said(text, tuple(timed)), _factor(text)
     if not timed:
-        return None if said is None else Comparison(*said, by, "")
+        return None if said is None else Comparison(*said, factor, "")
     if said is not None and not sure:
         timed = dict(zip(said, sorted(timed.values(), key=lambda time: time.seconds), strict=True))
     fast, slow = said or sorted(timed, key=lambda side: timed[side].seconds)
     if said is None and timed[fast].seconds == timed[slow].seconds:
         return None
-    return Comparison(fast, slow, by, _describe(timed[fast], timed[slow], _factors(text)))
+    return Comparison(fast, slow, factor, _describe(timed[fast], timed[slow], _factors(text)))
 
 
 def _describe(fast: _Time, slow: _Time, factors: Sequence[float]) -> str:
@@ -223,34 +239,57 @@ def _factors(text: str) -> list[float]:
     """Return the factors that a statement gives, such as 10 for `ten times` or 1.5 for `50% faster`."""
     found = []
     for match in _FACTOR.finditer(text):
-        words = (match[name] for name in ("times", "factor", "twice", "percent", "orders"))
+        words = (match[name] for name in ("times", "factor", "twice", "percent", "part", "orders"))
         word = next(filter(None, words), "1").lower()
-        number = float(_NUMBERS.get(word, 0) or word.replace(",", ""))
+        number = float(_NUMBERS.get(word, 0) or _PARTIAL.get(word, 0) or word.replace(",", ""))
         if match["order"]:
             number = 10.0**number
         found.append(1 + number / 100 if match["percent"] else number)
     return found
 
 
-def _factor(text: str) -> float:
-    """Return the minimum factor by which one side is faster, according to the statement; 1 if it gives
-    none.
-    """
+def _factor(text: str) -> Factor:
+    """Return the factor by which one side is faster, according to the statement."""
     if _AT_MOST.search(text):
-        return 1.0
+        return Factor()
     factors = _factors(text)
     if len(factors) == 1 and factors[0] > 1:
-        return factors[0] * (ABOUT if _ABOUT.search(text) else 1.0)
-    return MARGIN if _WIDE.search(text) else 1.0
+        stated, about = _FACTOR.search(text), _ABOUT.search(text)
+        assert stated is not None
+        if about is None:
+            return Factor(factors[0])
+        said = stated[0] if about.start() >= stated.start() else f"{about[0]} {stated[0]}"
+        most = None if stated["order"] else round(factors[0] * ABOUT, 3)
+        return Factor(round(factors[0] / ABOUT, 3), most, said)
+    wide = _WIDE.search(text)
+    return Factor(MARGIN, said=wide[0]) if wide is not None else Factor()
 
 
 def numbers(statement: str) -> set[int]:
     """Return the whole numbers in a statement that are not part of a time, factor or tolerance."""
     text = _FACTOR.sub("", _PARTS.sub("", _TOLERANCE.sub("", statement)))
-    return {int(word.replace(",", "")) for word in _WHOLE.findall(text)}
+    return {int(word.replace(",", "")) for word in _WHOLE.findall(text)} | amounts(text)
 
 
 _WHOLE = re.compile(r"(?<![\d.,])\d[\d,]{0,20}(?!\d|[.,]\d)")
+_POWERS = {"k": 1_000, "thousand": 1_000, "m": 1_000_000, "million": 1_000_000, "billion": 1_000_000_000}
+_AMOUNT = re.compile(
+    rf"(?P<number>{_NUMBER}|\b(?:an?|one|{'|'.join(_NUMBERS)}))(?:\s*-?\s*(?P<power>{'|'.join(_POWERS)}))?"
+    r"[ -](?:\w+ )?(?:samples?|elements?|numbers?|points?|values?|floats?|rows?|items?|entries|tokens?)\b",
+    _FLAGS,
+)
+
+
+def amounts(statement: str) -> set[int]:
+    """Return the sizes of data in a statement, such as 10,000,000 for `ten million samples`."""
+    found = set()
+    for match in _AMOUNT.finditer(statement):
+        word = match["number"].lower()
+        number = _NUMBERS.get(word) or (1.0 if word[0].isalpha() else float(word.replace(",", "")))
+        power = _POWERS[match["power"].lower()] if match["power"] else 1
+        if number * power > 1:
+            found.add(round(number * power))
+    return found
 
 
 def statements(sentences: Sequence[str]) -> Iterator[str]:
