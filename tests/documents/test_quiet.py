@@ -66,6 +66,9 @@ def test_calls_that_wait_for_the_result_are_recognized(waits):
         "import keras\nkeras.saving.get_registered_name(1)\nkeras.losses.mean_squared_error(x, x)\n",
         # a single clock reading, a time limit, and a counter
         "total = 0\nfor batch in loader:\n    total += len(batch)\n",
+        # the unit of an earlier time
+        "t = time.perf_counter()\nf(x).numpy()\nprint(1000 * (time.perf_counter() - t), 'ms')\n"
+        "t = time.perf_counter()\nf(x).numpy()\ntook = time.perf_counter() - t\nprint(took)\n",
     ],
 )
 def test_code_that_is_not_understood_gets_no_findings(code):

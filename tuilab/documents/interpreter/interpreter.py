@@ -412,7 +412,8 @@ class Interpreter:
             if event.kind == "print":
                 text = event.arguments.get("text")
                 near = event.line <= line <= event.line + _NEAR_LINES and event.place.file == self.place.file
-                return str(text.value)[:200] if near and isinstance(text, Known) else ""
+                timed = any(told == event.line for region in self.trace.regions for told, _ in region.told)
+                return str(text.value)[:200] if near and not timed and isinstance(text, Known) else ""
         return ""
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:

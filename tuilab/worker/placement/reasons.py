@@ -7,7 +7,7 @@ from typing import Literal
 
 from tuilab.analysis.words import listed
 from tuilab.model.arms import family
-from tuilab.model.ops import HOST_DTYPES, NO_LAUNCH
+from tuilab.model.ops import ALWAYS_ON_HOST, HOST_DTYPES, NO_LAUNCH
 from tuilab.worker.placement.kernels import Kernel, OpKernels, Types
 from tuilab.worker.placement.registry import has_gpu_kernels, known
 
@@ -124,7 +124,8 @@ def stays(op: str, types: Types, made: Sequence[str]) -> str:
     """
     if op in NO_LAUNCH or not has_gpu_kernels():
         return ""
-    return _stays(op, tuple(sorted(types.items())), HOST_DTYPES.issuperset(made))
+    small = HOST_DTYPES.issuperset(made) and ALWAYS_ON_HOST.isdisjoint(made)
+    return _stays(op, tuple(sorted(types.items())), small)
 
 
 def _refused(kernels: OpKernels, dtype: str, allowed: Sequence[str]) -> Reason:
