@@ -6,6 +6,7 @@ from tests.tui.watched import FILE
 from tuilab.model.program import Account, Bottleneck, Facts, Function, Graph, Hello, Steps, Traces
 from tuilab.program.findings import Beside, Case, findings
 from tuilab.program.fold import Process
+from tuilab.program.gains import is_certain
 from tuilab.program.gpu_bound import on_a_gpu
 from tuilab.program.page import page_of
 from tuilab.program.sites import unexplained
@@ -244,10 +245,11 @@ def test_the_bound_of_a_call_includes_the_rest_of_its_line_and_time_of_unknown_p
     assert max(found.gain_ci95 or ()) == pytest.approx(20 / (20 - 6 - 1 - 2))
 
 
-def test_a_wait_for_input_that_no_finding_covers_is_noted() -> None:
+def test_a_wait_for_input_outside_the_steps_is_a_finding() -> None:
     """The described steps may be those of an evaluation, while the training waits for its input."""
-    case = Case(process({("input", 6, ""): 8.0}), {FILE: LOOP}, Beside())
-    (note,) = unexplained(case, ())
-    assert note.startswith("8.00 s (") and "in line 6 of" in note and "waiting for input" in note
-    found = Bottleneck(code="input-bound", message="", file="other.py", line=3)
-    assert unexplained(case, [found]) == (), "the finding covers the wait"
+    of = process({("input", 6, ""): 8.0})
+    (found,) = findings(Case(of, {FILE: LOOP}, Beside()))
+    assert (found.code, found.line, found.saves_s) == ("input-elsewhere", 6, pytest.approx(8.0))
+    assert "outside the steps" in found.message and not is_certain(found)
+    of.apply(Steps(now=20.0, calls=(), iterators=100, waits=tuple((2.01 + n / 10, 0.07) for n in range(100))))
+    assert "input-elsewhere" not in [each.code for each in findings(Case(of, {FILE: LOOP}, Beside()))]

@@ -213,6 +213,9 @@ TABLE: dict[str, Advice] = {
     "input-bound, generator": Advice(
         "replace the Python generator with TensorFlow ops (TFRecord, .map)", "slow-map"
     ),
+    "input-elsewhere": Advice(
+        "prepare its batches in parallel (num_parallel_calls) and ahead of the steps (prefetch)", "slow-map"
+    ),
     "python-in-map": Advice(_IN_OPS, "python-in-map"),
     "python-in-map, serial": Advice(
         f"{_IN_OPS}; if it mostly waits for files or computes in NumPy, which release the GIL, try "

@@ -37,10 +37,12 @@ from tuilab.program.fold import (
 from tuilab.program.gains import NEGLIGIBLE, SAVES_WAITING, exceeds, factor, limited_by_input
 from tuilab.program.graph import Op, ops_of, reason_of
 from tuilab.program.sites import (
+    LARGE,
     METHODS,
     Site,
     called,
     calls_of_models,
+    large_parts,
     line_s,
     rebuilt,
     sites_of,
@@ -124,6 +126,9 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
         # are more precise.
         for each in look(case):
             found.setdefault(each.key, each)
+    if not any(each.code in SAVES_WAITING for each in found.values()):
+        explained = {(each.file, each.line) for each in found.values()}
+        found |= {each.key: each for each in waiting_elsewhere(case, explained)}
     waits, pace = _waited(case)[0], _prepared(case)
     limited = [limited_by_input(each, waits, pace) for each in found.values()]
     if pace:
@@ -218,6 +223,25 @@ def _waited_outside(case: Case) -> float:
             waits[stack[-1]] += took
     rest = max(waits.values(), default=0.0) - _waited(case)[0] * case.of.stepping_s
     return rest if case.of.kind != "batch" and rest > NEGLIGIBLE * case.lasted_s else 0.0
+
+
+def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[Bottleneck]:
+    """Yield a finding for lines that wait for input outside of the steps, such as the loop of a training
+    whose steps take less time than those of the evaluation.
+
+    explained: lines to leave out, because other findings name them.
+    """
+    if case.of.kind in ("batch", ""):
+        return
+    in_steps = _waited(case)[0] * case.of.stepping_s
+    every = sum(took for (kind, *_), took in case.of.spent.items() if kind == "input")
+    # Keras calls in a loop build a pipeline each; it is not their input that is slow.
+    called = {site.at for site in sites_of(case) if site.call in METHODS and site.loop[1]}
+    for part in large_parts(case, ("input",), explained | called):
+        spent = min(part.seconds, every - in_steps)
+        if spent >= LARGE * case.lasted_s:
+            text = f"waiting for input outside the steps described here takes {seconds(spent)}"
+            yield _finding(case, "input-elsewhere", part.at, text, spent_s=spent)
 
 
 def batches(of: Process) -> dict[str, int]:

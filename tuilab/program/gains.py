@@ -140,8 +140,9 @@ BETWEEN_PIPELINES = frozenset(("between-steps", "rebuilt", "saving"))
 OUTSIDE = ("waiting for input", "python")
 LARGEST = 0.99
 """Maximum share of the time that a fix can save. Some time always remains."""
-UNCERTAIN = frozenset(("xla-off",))
-"""Findings whose advice may slow the program down. On a CPU, XLA's kernels may be slower than TensorFlow's.
+UNCERTAIN = frozenset(("xla-off", "input-elsewhere"))
+"""Findings whose advice may not help. On a CPU, XLA's kernels may be slower than TensorFlow's, and a pipeline
+may need its time even in parallel.
 """
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))
 """Findings whose share refers to the time since the first call, not to a step."""

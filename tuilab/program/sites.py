@@ -1,9 +1,10 @@
 """Adds up the time of each call site: Keras calls in a loop, repeated building, saving. Pure functions."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import NamedTuple
 
 from tuilab.analysis.words import percent
 from tuilab.model.program import Bottleneck
@@ -20,15 +21,10 @@ OWN = {
     "python": "the program's own Python and NumPy, not TensorFlow",
     "waiting": "waiting, not for TensorFlow",
     "eager": "ops that Python runs one by one in a loop",
-    "input": "waiting for input outside the steps described here; batches can be prepared in parallel "
-    "(num_parallel_calls) and ahead of the steps (prefetch)",
 }
 GRAPH = "; in a function under @tf.function, they would run as one graph"
-FOUND = {
-    "eager": frozenset(("eager-step", "eager-functions")),
-    "input": frozenset(("input-bound", "python-in-map", "serial-map", "no-prefetch")),
-}
-"""The findings that cover a kind of work."""
+EAGER = frozenset(("eager-step", "eager-functions"))
+"""The findings that cover the ops that Python runs one by one."""
 LARGE = 0.1
 """A part that no finding covers is reported if it takes at least this share of the program's time."""
 
@@ -189,30 +185,47 @@ BUILDERS = {
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
-    """Return sentences about large parts of the program's time that no finding covers: outside TensorFlow,
-    waiting for input, or in ops in a loop outside of any tf.function.
+    """Return sentences about large parts of the program's time that no finding covers: outside TensorFlow, or
+    in ops in a loop outside of any tf.function.
     """
-    sites, explained = sites_of(case), {(each.file, each.line) for each in findings}
-    covered = {kind for kind, codes in FOUND.items() if any(each.code in codes for each in findings)}
-    shown = OWN.keys() - covered
+    explained = {(each.file, each.line) for each in findings}
+    shown = OWN.keys() - ({"eager"} if any(each.code in EAGER for each in findings) else set())
+    out = []
+    for part in large_parts(case, shown, explained):
+        where = f"{part.function}(), line {part.at[1]}" if part.function else f"line {part.at[1]}"
+        share = percent(part.seconds / case.lasted_s)
+        text = f"{seconds(part.seconds)} ({share} of the program) in {where} of {PurePath(part.at[0]).name}"
+        graph = GRAPH if part.kind == "eager" and not effects(case.sources, *part.at) else ""
+        out.append(f"{text}: {OWN[part.kind]}{graph}")
+    return tuple(out)
+
+
+class Part(NamedTuple):
+    """Time that one function of the program spends in one kind of work. at: the line with the most time."""
+
+    kind: str
+    function: str
+    at: Place
+    seconds: float
+
+
+def large_parts(case: Case, kinds: Collection[str], explained: Collection[Place] = ()) -> list[Part]:
+    """Return the large parts of the program's time of these kinds, largest first. Ops count only in loops.
+
+    explained: lines to leave out.
+    """
     parts: dict[tuple[str, str, str], dict[Place, float]] = defaultdict(lambda: defaultdict(float))
-    for site in sites:
+    for site in sites_of(case):
         for kind, took in site.kinds.items():
-            if kind in shown and site.at not in explained and (kind != "eager" or site.loop[1]):
+            if kind in kinds and site.at not in explained and (kind != "eager" or site.loop[1]):
                 name = source.function_around(case.sources, *site.at)
                 parts[kind, site.file, name][site.at] += took
-    out = []
-    for (kind, file, name), lines in sorted(parts.items(), key=lambda part: -sum(part[1].values())):
-        took = float(sum(lines.values()))
-        if took < LARGE * case.lasted_s:
-            break
-        _, line = max(lines, key=lambda at: lines[at])
-        where = f"{name}(), line {line}" if name else f"line {line}"
-        share = percent(took / case.lasted_s)
-        text = f"{seconds(took)} ({share} of the program) in {where} of {PurePath(file).name}"
-        graph = GRAPH if kind == "eager" and not effects(case.sources, file, line) else ""
-        out.append(f"{text}: {OWN[kind]}{graph}")
-    return tuple(out)
+    found = [
+        Part(kind, name, max(lines, key=lambda at: lines[at]), float(sum(lines.values())))
+        for (kind, _, name), lines in parts.items()
+    ]
+    large = [part for part in found if part.seconds >= LARGE * case.lasted_s]
+    return sorted(large, key=lambda part: -part.seconds)
 
 
 def called(site: Site) -> str:
