@@ -359,6 +359,15 @@ def test_a_program_that_dies_before_a_step_is_reported_once(code: int, how: str)
     assert "no steps detected" not in text
 
 
+@pytest.mark.parametrize(("code", "says"), [(-1, "was killed by signal 1"), (2, "ended with exit code 2")])
+def test_a_program_that_did_not_finish_is_reported(code: int, says: str) -> None:
+    of = process()
+    of.apply(p.Function(number=0, name="step", file="train.py", line=3))
+    of.apply(p.Steps(now=9.0, calls=tuple((0, 2.0 + n / 10, 2.05 + n / 10, False) for n in range(50))))
+    assert f"note: the program {says}, so its work may be incomplete" in page_text(page(of, code))
+    assert "incomplete" not in page_text(page(of, 0))
+
+
 def test_the_cost_includes_processor_time_of_observer_and_lab() -> None:
     of = process()
     of.apply(p.Account(watching=1.0, cpu=11.0, wall=19.5))

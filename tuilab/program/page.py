@@ -214,8 +214,12 @@ def cost(of: Process, processors_s: float) -> Cost:
 
 
 def died(exit_code: int) -> str:
+    return f"{_how(exit_code)} before its first step"
+
+
+def _how(exit_code: int) -> str:
     how = f"was killed by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
-    return f"the program {how} before its first step"
+    return f"the program {how}"
 
 
 def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: int | None) -> tuple[str, ...]:
@@ -245,6 +249,8 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
         out.append("the steps are the iterations of a loop of ops, timed only during profiler windows")
     elif len(of.typical) < 10:
         out.append(f"the parts come from only {len(of.typical)} profiled steps")
+    if of.kind and exit_code:
+        out.append(f"{_how(exit_code)}, so its work may be incomplete")
     pace = of.pace()
     if pace is not None and pace.early_s > FASTER * pace.late_s:
         early, late = (seconds(each) for each in (pace.early_s, pace.late_s))

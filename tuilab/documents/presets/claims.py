@@ -30,7 +30,11 @@ _UNLESS = re.compile(
     r"|\bcannot\b|\bmyth\b|\bfar from\b|\bat most\b|\bexactly\b|\?\s*$"
     r"|\bbetween [\d.]+\D{0,3} and [\d.]+|\bonly\b.*\bwhen\b"
     r"|\b(?:reduc\w+|avoid\w*|reliev\w+|eliminat\w+)\b"
-    r"|(?<!\beven )\bif\b",
+    r"|(?<!\beven )\bif\b"
+    # times of something other than a later call
+    r"|\b(?:first|initial) (?:\w+ )?(?:calls?|runs?|iterations?|steps?|executions?|time|invocations?)\b"
+    r"|\bwarm(?:ing)?[- ]?up\b|\bcold\b|\bcompil(?:ation|ing|es?)\b|\btrac(?:ing|es?)\b"
+    r"|\b(?:start-?up|load(?:ing|s)?|import(?:ing|s)?|build(?:ing|s)?|install\w*|debug\w*)\b",
     _FLAGS,
 )
 
