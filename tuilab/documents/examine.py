@@ -15,7 +15,7 @@ from tuilab.documents.interpreter.program import Code, read_program
 from tuilab.documents.interpreter.trace import Trace
 from tuilab.documents.judge import decide
 from tuilab.documents.presets import build
-from tuilab.documents.presets.claims import claims, divided
+from tuilab.documents.presets.claims import claims, divided, unread
 from tuilab.documents.reading.dialect import Plain, plain
 from tuilab.documents.reading.document import Document
 from tuilab.documents.reading.parse import Parsed, parse
@@ -183,7 +183,8 @@ def _read(
         made = build.presets(document, example, known, findings, own if preview else ())
         shares = {one.name: work.part for one, work in zip(made, known, strict=True) if work.part}
         unmeasured = claims(others if made else [*own, *others]) if preview else ()
-        reports.append(_examine(example, part, validate, findings, made, shares, gaps, unmeasured))
+        left = unread([*own, *others]) if preview else ()
+        reports.append(_examine(example, part, validate, findings, made, shares, gaps, unmeasured, left))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     broken = tuple(
         Unresolved(
@@ -295,6 +296,7 @@ def _examine(
     parts: dict[str, str],
     gaps: list[Gap],
     unmeasured: tuple[Claim, ...],
+    left: tuple[str, ...],
 ) -> ExampleReport:
     block = example.block
     good: list[Preset] = []
@@ -313,6 +315,7 @@ def _examine(
         presets=tuple(good),
         parts=parts,
         unmeasured=unmeasured,
+        unread=left,
         unresolved=_unresolved_parts(example, parsed, gaps),
     )
 

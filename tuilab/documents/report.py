@@ -38,6 +38,8 @@ class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
     """
     unmeasured: tuple[Claim, ...] = ()
     """Claims near the example about ops or shapes that none of its presets measures."""
+    unread: tuple[str, ...] = ()
+    """Sentences near the example that compare devices or modes, but not plainly enough to be tested."""
     unresolved: tuple[Unresolved, ...] = ()
 
 

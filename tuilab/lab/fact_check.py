@@ -176,6 +176,11 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
         check.statements.append(
             Statement(preset="", text=claim.text, line=line, verdict="untestable", evidence=UNMEASURED)
         )
+    for sentence in dict.fromkeys(each for example in report.examples for each in example.unread):
+        line = _quoting(prose, sentence)
+        check.statements.append(
+            Statement(preset="", text=sentence, line=line, verdict="untestable", evidence=UNREAD)
+        )
     return check, found
 
 
@@ -184,6 +189,8 @@ UNMEASURED = (
     "decides it."
 )
 """Shown as the evidence for a claim about ops or sizes that no nearby preset measures."""
+UNREAD = "tuilab tests only plain comparisons, and this sentence has words that may change its meaning."
+"""Shown as the evidence for a comparison of devices or modes in words that tuilab does not know."""
 CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
 """Kinds of claims that tuilab recognizes in prose, as clauses for a message."""
 

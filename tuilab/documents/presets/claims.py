@@ -4,15 +4,24 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tuilab.documents.example import Example
-from tuilab.documents.presets.comparison import amounts, compare, numbers, statements
+from tuilab.documents.presets.comparison import (
+    Comparison,
+    amounts,
+    compare,
+    numbers,
+    says_equal,
+    statements,
+    without_figures,
+    without_sides,
+)
 from tuilab.documents.recognise import Found
 from tuilab.documents.rules.placement import sentences
+from tuilab.documents.words import words
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Condition, Faster, PhaseShare, WaitsForInput
 from tuilab.model.sanitize import sanitize_line
 
 MARK = "Read by machine: "
-MOST_CLAIMS = 3
 INPUT_SHARE, COPY_SHARE = 0.2, 0.5
 # Number of lines of prose before and after the code in which claims are searched.
 BEFORE, AFTER = 2, 12
@@ -24,19 +33,48 @@ _WAITS = re.compile(
     _FLAGS,
 )
 _COPIES = re.compile(r"\b(?:transfer|cop(?:y|ies|ying))\b[^.;]{0,60}\bdominat\w+", _FLAGS)
+# Words after which a sentence no longer states its comparison: negations, conditions, questions, opinions.
 _UNLESS = re.compile(
-    r"\b(?:not|never|neither|nor|nobody|hardly|barely|whether|unless|should|could|would|question|less)\b"
-    r"|\b\w+n['’]t\b|\bno (?:longer|faster|slower|quicker|more than)\b"
-    r"|\bcannot\b|\bmyth\b|\bfar from\b|\bat most\b|\bexactly\b|\?\s*$"
-    r"|\bbetween [\d.]+\D{0,3} and [\d.]+|\bonly\b.*\bwhen\b"
-    r"|\b(?:reduc\w+|avoid\w*|reliev\w+|eliminat\w+)\b"
-    r"|(?<!\beven )\bif\b"
-    # times of something other than a later call
-    r"|\b(?:first|initial) (?:\w+ )?(?:calls?|runs?|iterations?|steps?|executions?|time|invocations?)\b"
-    r"|\bwarm(?:ing)?[- ]?up\b|\bcold\b|\bcompil(?:ation|ing|es?)\b|\btrac(?:ing|es?)\b"
-    r"|\b(?:start-?up|load(?:ing|s)?|import(?:ing|s)?|build(?:ing|s)?|install\w*|debug\w*)\b",
+    r"\b(?:no|not|never|neither|nor|nobody|hardly|barely|whether|(?<!even )if|unless|should|could|would"
+    r"|question|cannot|myth|far from|why|less|at most|exactly|only|unlike|except|other than|until|before"
+    r"|says?|said|thinks?|thought|believes?|believed|claims?|claimed|t(?:ells?|old)|heard|read|assumes?|supposed\w*"
+    r"|suggests?|seems?|appears?|expect\w*|apparently|allegedly|wrong\w*|false\w*|untrue|rumou?rs?)\b"
+    r"|\b\w+n['’]t\b|\?\s*$|\b(?:reduc\w+|avoid\w*|reliev\w+|eliminat\w+)\b",
     _FLAGS,
 )
+# Words that make a comparison one of other times or other sizes than those that a preset measures.
+_OTHER = re.compile(
+    r"\b(?:first|initial\w*|warm\w*|cold|start\w*|begin\w*|compil(?:e|es|ing|ation)|trac(?:e|es|ing)|debug\w*"
+    r"|build\w*|develop\w*|writ\w+|install\w*|imports?|importing|load\w*|sav(?:e|es|ing)|learn\w*|memory|energy|power|costs?"
+    r"|single|few|large\w*|small\w*|big\w*|tiny|huge|long\w*|short(?! as this)\w*|tenth of the size"
+    r"|some|certain|sometimes|occasionally|eventually|once (?!the\b))\b",
+    _FLAGS,
+)
+# The words that may stand between the two sides of a plain comparison, apart from ops, sizes, times and
+# factors. Any other word may turn the statement into another one.
+_PLAIN = frozenset(
+    words(
+        """
+        a an the this that these those it its my our your here there now so thus then hence therefore and or
+        between but as also even still clearly always usually typically generally mostly often indeed
+        actually is are was were be runs run ran takes took take needs needed need has gives gave made makes
+        make executes performs works shows became went achieves reaches finishes finished computes computed
+        on in with under for of by to at than from over via using through instead versus vs against per
+        while whereas faster quicker slower fast quick outperforms outperform beats beat wins win ahead
+        improvement speedup speed speed-up advantage clear winner time times factor fold least more up about
+        around roughly nearly almost approximately some much far wide vastly significant significantly
+        substantial substantially dramatic dramatically considerable considerably half third quarter fifth
+        tenth twice double order orders magnitude percent both same each every all average median laptop
+        machine computer server host desktop workstation box version mode execution code function call calls
+        step steps loop example benchmark test result results op ops operation operations input inputs
+        product products plain numbers number elements element values value samples sample matrix matrices
+        tensor tensors data array arrays filters many tf math linalg signal nn we you i observe see saw get
+        got measure measured performance implementation implementations will can show observed entire
+        entirely loops available compiled jit_compile
+        """
+    )
+)
+_WORD = re.compile(r"[^\W\d_][\w.'’-]*")
 
 _ARMS = {
     "CPU": ArmPattern(device="CPU"),
@@ -151,7 +189,36 @@ def claims(sentences: Sequence[str], workload: str = "") -> tuple[Claim, ...]:
         for text, condition, said in _read(sentence, workload):
             quoted = sanitize_line(sentence, 400)
             found.setdefault(text, Claim(text=MARK + text, when=condition, quoted=quoted, said=said))
-    return tuple(found.values())[:MOST_CLAIMS]
+    return tuple(found.values())
+
+
+def unread(sentences: Sequence[str]) -> tuple[str, ...]:
+    """Return the sentences that compare devices or modes, but not plainly enough to become claims."""
+    plain = {sentence: _without_markup(sentence) for sentence in sentences}
+    return tuple(
+        sanitize_line(sentence, 400)
+        for sentence, text in plain.items()
+        if ((found := compare(text)) is not None and not _is_plain(found)) or says_equal(text)
+    )
+
+
+def _without_markup(sentence: str) -> str:
+    return sentence.replace("*", "").replace("`", "")
+
+
+def _is_plain(found: Comparison) -> bool:
+    """Return True if nothing in a sentence changes what its comparison says."""
+    clause, around = (_without_named(text) for text in (found.clause, found.around))
+    devices = () if found.fast in ("CPU", "GPU") else ("CPU", "GPU")
+    between = without_sides(clause, found.fast, found.slow, *devices)
+    known = all(word.rstrip(".'’-").lower() in _PLAIN for word in _WORD.findall(between))
+    return known and not any(words.search(text) for words in (_UNLESS, _OTHER) for text in (clause, around))
+
+
+def _without_named(text: str) -> str:
+    for named in _NAMED.values():
+        text = named.sub(" ", text)
+    return without_figures(_SHAPE.sub(" ", text))
 
 
 def _near(example: Example) -> Iterator[tuple[str, int]]:
@@ -179,17 +246,17 @@ def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition, str]]:
     """Yield each claim in a sentence as text and condition, with the sentence's approximate word for the size
     of the effect.
     """
-    plain = sentence.replace("*", "").replace("`", "")
-    if _UNLESS.search(plain):
-        return
+    plain = _without_markup(sentence)
     found = compare(plain) if workload not in ("memory", "input_pipeline") else None
-    if found is not None:
+    if found is not None and _is_plain(found):
         by, most, said = found.factor
         times = f" ({found.times})" if found.times else ""
         slow = "a plain graph" if found.fast == "XLA" and found.slow == "graph" else _CALLED[found.slow]
         faster = Faster(a=_ARMS[found.fast], b=_ARMS[found.slow], by=by, most=most)
         margin = f" by {faster.amount}" if by > 1 else ""
         yield f"{_CALLED[found.fast]} is faster than {slow}{margin}{times}.", faster, said
+    if _UNLESS.search(plain):
+        return
     if workload == "training" and _WAITS.search(plain):
         share = f"{INPUT_SHARE:.0%}".replace("%", "%")
         yield (

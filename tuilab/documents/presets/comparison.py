@@ -99,6 +99,11 @@ _FACTOR = re.compile(
     rf"|\b(?:(?P<orders>{_NUMBER}|{'|'.join(_NUMBERS)})\s+)?(?P<order>orders? of magnitude)\b",
     _FLAGS,
 )
+_RANGE = re.compile(
+    rf"(?P<low>{_NUMBER}|{'|'.join(_NUMBERS)})\s*(?:[x×]|times)?\s*(?:to|and|or|-|–|—)\s*"
+    rf"(?P<high>{_NUMBER}|{'|'.join(_NUMBERS)})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)",
+    _FLAGS,
+)
 _ABOUT = re.compile(
     r"\b(?:about|around|roughly|nearly|almost|approximately|some)\b|~|≈|\borders? of magnitude\b", _FLAGS
 )
@@ -134,6 +139,10 @@ class Comparison(NamedTuple):
     """A phrase with the two times, and with a remark if they contradict the statement; "" if the statement
     contains no times.
     """
+    clause: str
+    """The part of the statement from one side to the other."""
+    around: str
+    """The rest of the statement."""
 
 
 def compare(statement: str) -> Comparison | None:
@@ -144,15 +153,17 @@ def compare(statement: str) -> Comparison | None:
     """
     text = _TOLERANCE.sub("", statement)
     timed, sure = _timed(text)
-    said, factor = _said(text, tuple(timed)), _factor(text)
+    (said, at), factor = _said(text, tuple(timed)), _factor(text)
+    clause, around = text[slice(*at)], f"{text[: at[0]]} {text[at[1] :]}"
     if not timed:
-        return None if said is None else Comparison(*said, factor, "")
+        return None if said is None else Comparison(*said, factor, "", clause, around)
     if said is not None and not sure:
         timed = dict(zip(said, sorted(timed.values(), key=lambda time: time.seconds), strict=True))
     fast, slow = said or sorted(timed, key=lambda side: timed[side].seconds)
     if said is None and timed[fast].seconds == timed[slow].seconds:
         return None
-    return Comparison(fast, slow, factor, _describe(timed[fast], timed[slow], _factors(text)))
+    times = _describe(timed[fast], timed[slow], _factors(text))
+    return Comparison(fast, slow, factor, times, clause, around)
 
 
 def _describe(fast: _Time, slow: _Time, factors: Sequence[float]) -> str:
@@ -167,17 +178,21 @@ def _describe(fast: _Time, slow: _Time, factors: Sequence[float]) -> str:
     return words
 
 
-def _said(text: str, sides: Sequence[str]) -> tuple[str, str] | None:
-    """Return the faster and the slower side according to a statement's words; None if the words are unclear.
+def _said(text: str, sides: Sequence[str]) -> tuple[tuple[str, str] | None, tuple[int, int]]:
+    """Return the faster and the slower side according to a statement's words, and where the words that say so
+    begin and end. Without such words, or if they are unclear, return None and the whole statement.
 
     sides: the sides whose times the statement mentions.
     """
+    whole = 0, len(text)
     for pair in _PAIRS:
-        wins = [order for order in (pair, pair[::-1]) if _WINS[order].search(text)]
+        wins = [(order, found) for order in (pair, pair[::-1]) if (found := _WINS[order].search(text))]
         if wins and (not sides or set(sides) == set(pair)):
-            return wins[0] if len(wins) == 1 else None  # ambiguous if both sides win
+            # ambiguous if both sides win
+            return (wins[0][0], wins[0][1].span()) if len(wins) == 1 else (None, whole)
     if not sides:
-        return ("XLA", "graph") if _XLA_WINS.search(text) else None
+        found = _XLA_WINS.search(text)
+        return (("XLA", "graph"), found.span()) if found is not None else (None, whole)
     for found in _COMPARED.finditer(text):
         clause = re.split(r"[,;:(—–]|\.\s", text[: found.start()])[-1]
         behind = _PARTS.match(text, found.end()) if found["than"] else None
@@ -186,8 +201,8 @@ def _said(text: str, sides: Sequence[str]) -> tuple[str, str] | None:
         named = named[-1:] or [side for side in sides if other in sides and side != other]
         if named:
             rest = next(side for side in sides if side != named[0])
-            return (named[0], rest) if found["quick"] else (rest, named[0])
-    return None
+            return ((named[0], rest) if found["quick"] else (rest, named[0])), whole
+    return None, whole
 
 
 def _named(parts: Iterable[re.Match[str]]) -> list[str]:
@@ -241,17 +256,25 @@ def _factors(text: str) -> list[float]:
     for match in _FACTOR.finditer(text):
         words = (match[name] for name in ("times", "factor", "twice", "percent", "part", "orders"))
         word = next(filter(None, words), "1").lower()
-        number = float(_NUMBERS.get(word, 0) or _PARTIAL.get(word, 0) or word.replace(",", ""))
+        number = _number(word)
         if match["order"]:
             number = 10.0**number
         found.append(1 + number / 100 if match["percent"] else number)
     return found
 
 
+def _number(word: str) -> float:
+    word = word.lower()
+    return float(_NUMBERS.get(word, 0) or _PARTIAL.get(word, 0) or word.replace(",", ""))
+
+
 def _factor(text: str) -> Factor:
     """Return the factor by which one side is faster, according to the statement."""
     if _AT_MOST.search(text):
         return Factor()
+    if (both := _RANGE.search(text)) is not None:
+        low, high = sorted((_number(both["low"]), _number(both["high"])))
+        return Factor(low, high)
     factors = _factors(text)
     if len(factors) == 1 and factors[0] > 1:
         stated, about = _FACTOR.search(text), _ABOUT.search(text)
@@ -274,8 +297,14 @@ def numbers(statement: str) -> set[int]:
 _WHOLE = re.compile(r"(?<![\d.,])\d[\d,]{0,20}(?!\d|[.,]\d)")
 _POWERS = {"k": 1_000, "thousand": 1_000, "m": 1_000_000, "million": 1_000_000, "billion": 1_000_000_000}
 _AMOUNT = re.compile(
-    rf"(?P<number>{_NUMBER}|\b(?:an?|one|{'|'.join(_NUMBERS)}))(?:\s*-?\s*(?P<power>{'|'.join(_POWERS)}))?"
-    r"[ -](?:\w+ )?(?:samples?|elements?|numbers?|points?|values?|floats?|rows?|items?|entries|tokens?)\b",
+    rf"(?P<number>{_NUMBER}|\b(?:one|an?(?=\s(?:thousand|[mb]illion))|{'|'.join(_NUMBERS)}))"
+    rf"(?:\s*-?\s*(?P<power>{'|'.join(_POWERS)}))?"
+    r"[ -](?:\w+ )?(?:samples?|elements?|numbers?|points?|values?|floats?|rows?|items?|entries|tokens?"
+    r"|ops?|operations?|additions?|multiplications?|matmuls?|products?|layers?|iterations?|rounds?)\b",
+    _FLAGS,
+)
+_EQUAL = re.compile(
+    r"\b(?:the same (?:time|speed)|equally (?:fast|slow)|no difference|as (?:fast|slow) as)\b",
     _FLAGS,
 )
 
@@ -286,10 +315,28 @@ def amounts(statement: str) -> set[int]:
     for match in _AMOUNT.finditer(statement):
         word = match["number"].lower()
         number = _NUMBERS.get(word) or (1.0 if word[0].isalpha() else float(word.replace(",", "")))
-        power = _POWERS[match["power"].lower()] if match["power"] else 1
-        if number * power > 1:
-            found.add(round(number * power))
+        found.add(round(number * _POWERS.get((match["power"] or "").lower(), 1)))
     return found
+
+
+def says_equal(statement: str) -> bool:
+    """Return True if a statement says that two sides are equally fast."""
+    sides = {part.lastgroup for part in _PARTS.finditer(statement) if part.lastgroup in _SIDES}
+    equal = _EQUAL.search(statement) is not None and not _factors(statement)
+    return equal and any(sides.issuperset(pair) for pair in _PAIRS)
+
+
+def without_figures(statement: str) -> str:
+    """Return a statement without times, factors, tolerances and sizes."""
+    for pattern in (_TOLERANCE, _AMOUNT, _FACTOR):
+        statement = pattern.sub(" ", statement)
+    return _PARTS.sub(lambda part: " " if part["number"] else part[0], statement)
+
+
+def without_sides(clause: str, *sides: str) -> str:
+    for side in sorted(sides, key=lambda side: side != "eager"):  # `without tf.function` is eager
+        clause = re.sub(rf"\b(?:{_SIDES[side]})\b", " ", clause, flags=_FLAGS)
+    return clause
 
 
 def statements(sentences: Sequence[str]) -> Iterator[str]:
