@@ -111,6 +111,17 @@ async def test_slash_filters_the_presets(tmp_path):
         assert app.screen.presets.option_count == everything
 
 
+async def test_down_leaves_the_filter_for_the_first_match_and_enter_opens_it(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, "slash s t f t")
+        assert app.screen.presets.option_count > 2
+        await press(pilot, app, "down")
+        assert isinstance(app.focused, Presets) and app.runner.measured == []
+        await press(pilot, app, "enter")
+        assert len(app.runner.measured) == 1 and app.runner.measured[0].preset.startswith("stft")
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_every_key_is_on_one_page(tmp_path, size):
     app = lab(tmp_path)

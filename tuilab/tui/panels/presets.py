@@ -192,6 +192,7 @@ class PresetsPanel(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", id="presets.filter"),
         Binding("escape", "unfilter", "list all", show=False, id="presets.all"),
+        Binding("down", "rows", "first match", show=False, id="presets.rows"),
     ]
 
     presets = getters.query_one(Presets)
@@ -216,6 +217,12 @@ class PresetsPanel(Vertical):
             line = LineInput(placeholder="words from a preset", id="preset-filter")
             await self.mount(line, before=0)
         self.query_one(LineInput).focus()
+
+    def action_rows(self) -> None:
+        """Move the focus from the text field to the list."""
+        if self.presets.has_focus:
+            raise SkipAction()
+        self.presets.focus()
 
     def action_unfilter(self) -> None:
         line = self.query("#preset-filter")
