@@ -129,7 +129,8 @@ def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, 
     Then each GPU arm is compared with the CPU arm of the same mode, dtype and variant. If the run has only
     one kind of device, the arm that wins at the smallest size is compared with the arm that wins at the
     largest size; if both are the same arm, it is compared with the arms that win at a size in between, or
-    else with the runner-up. Compares only arms that do the same work. begun_too: as for `series_of`.
+    else with an arm that may win at some size, or else with the runner-up. Compares only arms that do the
+    same work. begun_too: as for `series_of`.
     """
     out = []
     for series in series_of(state, begun_too=begun_too):
@@ -199,8 +200,14 @@ def _winners(series: Series) -> list[tuple[ArmState, ArmState]]:
     fastest = {series.arms[size][0].arm.id: series.arms[size][0] for size in contested}
     others = [arm for arm in fastest.values() if arm is not last]
     between = [arm for arm in others if 1 in signs(series.places(last, arm))]
+    perhaps = [arm for arm in others if any(_may_win(place) for place in series.places(last, arm))]
     runner_up = next(arm for arm in series.arms[contested[-1]] if arm is not last)
-    return [(last, arm) for arm in between or [runner_up]]
+    return [(last, arm) for arm in between or perhaps[:1] or [runner_up]]
+
+
+def _may_win(place: SizeRatio) -> bool:
+    """Return True if b has the lower mean, and the two are not equal within the noise."""
+    return place.ratio.mean > 0 and not place.estimate.alike
 
 
 def _first(series: Series, size: int, lead: ArmState) -> ArmState:
