@@ -127,7 +127,7 @@ def test_a_claim_about_an_example_that_has_no_preset_is_listed(tmp_path):
     article.write_text(
         "```python\nimport tensorflow as tf\na = tf.ones((512, 512))\ntf.matmul(a, a)\n```\n\n"
         "The CPU is faster than the GPU for this matmul.\n\n"
-        "```python\nx = open('audio.wav').read()\n```\n\nXLA is 2x faster than eager for this gate.\n"
+        "```python\nx = open('audio.wav').read()\n```\n\nXLA is 2x faster than eager.\n"
     )
     check, _ = fact_check.article(article)
     assert [(s.line, bool(s.preset)) for s in check.statements] == [(7, True), (13, False)]

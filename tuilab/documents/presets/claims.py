@@ -70,10 +70,12 @@ _PLAIN = frozenset(
         product products plain numbers number elements element values value samples sample matrix matrices
         tensor tensors data array arrays filters many tf math linalg signal nn we you i observe see saw get
         got measure measured performance implementation implementations will can show observed entire
-        entirely loops available compiled jit_compile
+        entirely loops available compiled jit_compile cases case practice fact comparison contrast
+        particular general summary tests experiments measurements benchmarks which most
         """
     )
 )
+_SUBJECT = re.compile(r"\b(?:for|in|during|when)\b((?:\s+[^\s,;:.!?]+){1,4})", _FLAGS)
 _WORD = re.compile(r"[^\W\d_][\w.'’-]*")
 
 _ARMS = {
@@ -98,6 +100,7 @@ _NAMED = {
     ),
     "compression": re.compile(r"\b(?:de)?compress\w*", _FLAGS),
     "fft": re.compile(r"\bi?r?ffts?\b|\bfourier transforms?\b", _FLAGS),
+    "training": re.compile(r"\btrain(?:ing|s|ed)?\b|\bepochs?\b|\binference\b", _FLAGS),
     # No workload consists of these ops.
     "other": re.compile(
         r"\bconvolutions?\b|\bconv[1-3]d\b|\b(?:lstm|gru|rnn)s?\b|\bsoftmax\b|\battention\b|\beinsums?\b"
@@ -110,6 +113,9 @@ _NAMED = {
         _FLAGS,
     ),
 }
+_DTYPE = re.compile(
+    r"\b(?:b?float(?:16|32|64)|int(?:8|16|32|64)|mixed precision|complex(?:64|128))\b", _FLAGS
+)
 _SHAPE = re.compile(r"\b(\d[\d,]{0,20})(?:\s*[x×]\s*|\s+by\s+)(\d[\d,]{0,20})\b", _FLAGS)
 
 
@@ -163,6 +169,11 @@ def _sizes(found: Found) -> set[int]:
     return {value for value in given if type(value) is int and value > 1}
 
 
+def _dtypes(found: Found) -> set[str]:
+    own = {*found.dtypes, str(found.parameters.get("dtype", ""))} - {""}
+    return own | {"mixed precision" for name in own if name.startswith("mixed")} or {"float32"}
+
+
 def _is_of_others(sentence: str, found: Sequence[Found]) -> bool:
     """Return True if none of the workloads can decide the sentence, because it is about another op, another
     shape, or more ops.
@@ -174,7 +185,10 @@ def _is_of_others(sentence: str, found: Sequence[Found]) -> bool:
     if not same:
         return bool(named)
     shapes = {int(side.replace(",", "")) for shape in _SHAPE.findall(sentence) for side in shape}
-    if named and shapes and not any(shapes & _sizes(one) for one in same):
+    dtypes = {word.lower() for word in _DTYPE.findall(sentence)}
+    if shapes and not any(shapes & _sizes(one) for one in same):
+        return True
+    if dtypes and not any(dtypes & _dtypes(one) for one in same):
         return True
     held = [amounts(sentence) & {a * b for a in _sizes(one) | {1} for b in _sizes(one)} for one in same]
     return bool(amounts(sentence)) and not any(held)
@@ -207,18 +221,20 @@ def _without_markup(sentence: str) -> str:
 
 
 def _is_plain(found: Comparison) -> bool:
-    """Return True if nothing in a sentence changes what its comparison says."""
+    """Return True if nothing in a sentence changes what its comparison says or what it is about."""
     clause, around = (_without_named(text) for text in (found.clause, found.around))
     devices = () if found.fast in ("CPU", "GPU") else ("CPU", "GPU")
     between = without_sides(clause, found.fast, found.slow, *devices)
-    known = all(word.rstrip(".'’-").lower() in _PLAIN for word in _WORD.findall(between))
+    subjects = " ".join(match[1] for text in (clause, around) for match in _SUBJECT.finditer(text))
+    subjects = without_sides(subjects, found.fast, found.slow, *devices)
+    known = all(word.rstrip(".'’-").lower() in _PLAIN for word in _WORD.findall(f"{between} {subjects}"))
     return known and not any(words.search(text) for words in (_UNLESS, _OTHER) for text in (clause, around))
 
 
 def _without_named(text: str) -> str:
     for named in _NAMED.values():
         text = named.sub(" ", text)
-    return without_figures(_SHAPE.sub(" ", text))
+    return without_figures(_DTYPE.sub(" ", _SHAPE.sub(" ", text)))
 
 
 def _near(example: Example) -> Iterator[tuple[str, int]]:
