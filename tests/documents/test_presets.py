@@ -108,6 +108,8 @@ def test_a_claim_about_another_size_is_not_decided(size, decided):
     [
         ("For 8192 × 8192 matrices", False),
         ("For 512 × 512 matrices", True),
+        ("With m=8192", False),
+        ("With m=512", True),
         ("In float16", False),
         ("In float32", True),
         ("In training", False),

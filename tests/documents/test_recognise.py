@@ -151,6 +151,13 @@ def test_memory_detours_and_compression():
     assert (preset.workload, preset.parameters) == ("compression", {"elements": 5000, "level": 1})
 
 
+def test_a_product_in_the_set_up_is_not_what_the_document_times():
+    setup = "a = tf.random.normal((256, 256))\ns = a @ tf.transpose(a)\ntf.linalg.expm(s)\n"
+    assert presets(setup + START + "tf.linalg.expm(s).numpy()" + STOP) == ()
+    (preset,) = presets(setup + START + "(s @ s).numpy()" + STOP)
+    assert preset.workload == "matmul"
+
+
 PIPELINE = "x = np.zeros((100, 32, 32, 3), np.uint8)\nd = tf.data.Dataset.from_tensor_slices(x)\n"
 
 

@@ -2,6 +2,8 @@
 NumPy, and report correct facts.
 """
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -46,6 +48,13 @@ def test_products_equal_those_of_numpy_in_every_dtype(make, mode, dtype, close):
     np.testing.assert_allclose(made.call().numpy().astype(wide), want, atol=close * np.abs(want).max())
     assert made.facts[f"kernel:MatMul:{dtype}:GPU"] is (dtype != "int32")
     assert 0 <= made.facts["relative-error"] < 0.02
+
+
+@pytest.mark.parametrize("mode", ["graph", "xla"])
+def test_a_graph_of_a_library_function_binds_only_its_tensors(make, mode):
+    """tf.matmul has nine parameters; binding them took most of a short call of its tf.function."""
+    function = make("matmul", "plain", mode, m=4, k=4, n=4).case.function
+    assert len(inspect.signature(function.python_function).parameters) <= 2
 
 
 def test_half_precision_is_less_exact_and_reports_it(make):

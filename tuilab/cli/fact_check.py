@@ -53,4 +53,4 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
 
 def _print(statement: Statement) -> None:
     where = f" (line {statement.line})" if statement.line else ""
-    click.echo(f"{statement.mark} {statement.verdict}: {statement.text}{where}\n  {statement.evidence}")
+    click.echo(f"{statement.mark} {statement.verdict}: {statement.claim}{where}\n  {statement.evidence}")

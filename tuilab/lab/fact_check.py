@@ -123,6 +123,7 @@ def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] =
                     preset=preset.name,
                     title=preset.title,
                     text=claim.text,
+                    quoted=claim.quoted,
                     line=_quoting(prose, claim.quoted) or code,
                 )
             )
@@ -174,7 +175,14 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
             continue
         line = _quoting(prose, claim.quoted)
         check.statements.append(
-            Statement(preset="", text=claim.text, line=line, verdict="untestable", evidence=UNMEASURED)
+            Statement(
+                preset="",
+                text=claim.text,
+                quoted=claim.quoted,
+                line=line,
+                verdict="untestable",
+                evidence=UNMEASURED,
+            )
         )
     for sentence in dict.fromkeys(each for example in report.examples for each in example.unread):
         line = _quoting(prose, sentence)

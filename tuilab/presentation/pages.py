@@ -118,7 +118,7 @@ def fact_check_page(check: FactCheck) -> list[PageLine]:
         where = f"line {statement.line} · " if statement.line else ""
         evidence = f": {statement.evidence}" if statement.evidence else ""
         out += [
-            ((f"{mark} ", role), (statement.text, "text")),
+            ((f"{mark} ", role), (statement.claim, "text")),
             ((f"  {where}", "muted"), (word, role), (evidence, "muted")),
             EMPTY,
         ]

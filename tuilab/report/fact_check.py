@@ -23,6 +23,8 @@ class Statement(msgspec.Struct, kw_only=True):
     """Name of the preset that tests this claim."""
     text: str
     """The claim in the lab's words, or as quoted from the document."""
+    quoted: str = ""
+    """The document's sentence, if the program extracted the claim from it."""
     title: str = ""
     """Title of the preset that tests the claim."""
     line: int = 0
@@ -36,6 +38,11 @@ class Statement(msgspec.Struct, kw_only=True):
     @property
     def measured(self) -> str:
         return f"{self.title} ({self.preset})" if self.title else self.preset
+
+    @property
+    def claim(self) -> str:
+        """The claim, after the document's sentence, so that a reader can compare the two."""
+        return f"“{self.quoted}” {self.text}" if self.quoted else self.text
 
     @property
     def words(self) -> str:
@@ -106,7 +113,7 @@ def text(check: FactCheck) -> str:
 def _lines(check: FactCheck) -> Iterator[str]:
     for statement in check.statements:
         where = f" (line {statement.line})" if statement.line else ""
-        yield f"{statement.mark} {statement.verdict or 'not measured'}: {statement.text}{where}"
+        yield f"{statement.mark} {statement.verdict or 'not measured'}: {statement.claim}{where}"
         if statement.evidence:
             yield f"  {statement.evidence}"
         if statement.verdict and statement.measured:
@@ -119,7 +126,7 @@ HEAD = ("", "claim", "line", "verdict", "evidence", "measured with")
 def _table(check: FactCheck) -> list[tuple[str, ...]]:
     """Return the head and a row for each claim; without the column `line` if no claim has a line."""
     rows = [
-        (s.mark, s.text, str(s.line or ""), s.verdict or "not measured", s.evidence, s.measured)
+        (s.mark, s.claim, str(s.line or ""), s.verdict or "not measured", s.evidence, s.measured)
         for s in check.statements
     ]
     lines = any(s.line for s in check.statements)

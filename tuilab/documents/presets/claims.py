@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from tuilab.documents.example import Example
 from tuilab.documents.presets.comparison import (
     Comparison,
-    amounts,
     compare,
     numbers,
     says_equal,
@@ -116,7 +115,6 @@ _NAMED = {
 _DTYPE = re.compile(
     r"\b(?:b?float(?:16|32|64)|int(?:8|16|32|64)|mixed precision|complex(?:64|128))\b", _FLAGS
 )
-_SHAPE = re.compile(r"\b(\d[\d,]{0,20})(?:\s*[x×]\s*|\s+by\s+)(\d[\d,]{0,20})\b", _FLAGS)
 
 
 def divided(
@@ -184,14 +182,18 @@ def _is_of_others(sentence: str, found: Sequence[Found]) -> bool:
     same = [one for one in found if named & _names(one)] if named else found
     if not same:
         return bool(named)
-    shapes = {int(side.replace(",", "")) for shape in _SHAPE.findall(sentence) for side in shape}
     dtypes = {word.lower() for word in _DTYPE.findall(sentence)}
-    if shapes and not any(shapes & _sizes(one) for one in same):
-        return True
     if dtypes and not any(dtypes & _dtypes(one) for one in same):
         return True
-    held = [amounts(sentence) & {a * b for a in _sizes(one) | {1} for b in _sizes(one)} for one in same]
-    return bool(amounts(sentence)) and not any(held)
+    marker = _STARTS.match(sentence)
+    stated = numbers(sentence[marker.end() :] if marker is not None else sentence)
+    return bool(stated) and not any(stated <= _products(one) for one in same)
+
+
+def _products(found: Found) -> set[int]:
+    """Return a workload's sizes and the products of two of them, such as the elements of a matrix."""
+    sizes = _sizes(found)
+    return {a * b for a in sizes | {1} for b in sizes}
 
 
 def claims(sentences: Sequence[str], workload: str = "") -> tuple[Claim, ...]:
@@ -234,7 +236,7 @@ def _is_plain(found: Comparison) -> bool:
 def _without_named(text: str) -> str:
     for named in _NAMED.values():
         text = named.sub(" ", text)
-    return without_figures(_DTYPE.sub(" ", _SHAPE.sub(" ", text)))
+    return without_figures(_DTYPE.sub(" ", text))
 
 
 def _near(example: Example) -> Iterator[tuple[str, int]]:

@@ -290,11 +290,13 @@ def _factor(text: str) -> Factor:
 
 def numbers(statement: str) -> set[int]:
     """Return the whole numbers in a statement that are not part of a time, factor or tolerance."""
-    text = _FACTOR.sub("", _PARTS.sub("", _TOLERANCE.sub("", statement)))
-    return {int(word.replace(",", "")) for word in _WHOLE.findall(text)} | amounts(text)
+    text = _FACTOR.sub("", _RANGE.sub("", _PARTS.sub("", _TOLERANCE.sub("", statement))))
+    words = [*_WHOLE.findall(text), *(side for shape in SHAPE.findall(text) for side in shape)]
+    return {int(word.replace(",", "")) for word in words} | _amounts(text)
 
 
-_WHOLE = re.compile(r"(?<![\d.,])\d[\d,]{0,20}(?!\d|[.,]\d)")
+_WHOLE = re.compile(r"(?<![\w.,])\d[\d,]{0,20}(?!\w|[.,]\d)")
+SHAPE = re.compile(r"\b(\d[\d,]{0,20})(?:\s*[x×]\s*|\s+by\s+)(\d[\d,]{0,20})\b", _FLAGS)
 _POWERS = {"k": 1_000, "thousand": 1_000, "m": 1_000_000, "million": 1_000_000, "billion": 1_000_000_000}
 _AMOUNT = re.compile(
     rf"(?P<number>{_NUMBER}|\b(?:one|an?(?=\s(?:thousand|[mb]illion))|{'|'.join(_NUMBERS)}))"
@@ -309,7 +311,7 @@ _EQUAL = re.compile(
 )
 
 
-def amounts(statement: str) -> set[int]:
+def _amounts(statement: str) -> set[int]:
     """Return the sizes of data in a statement, such as 10,000,000 for `ten million samples`."""
     found = set()
     for match in _AMOUNT.finditer(statement):
@@ -328,7 +330,7 @@ def says_equal(statement: str) -> bool:
 
 def without_figures(statement: str) -> str:
     """Return a statement without times, factors, tolerances and sizes."""
-    for pattern in (_TOLERANCE, _AMOUNT, _FACTOR):
+    for pattern in (_TOLERANCE, SHAPE, _AMOUNT, _FACTOR):
         statement = pattern.sub(" ", statement)
     return _PARTS.sub(lambda part: " " if part["number"] else part[0], statement)
 
