@@ -100,6 +100,26 @@ def test_a_gradient_that_is_assigned_is_no_python_effect() -> None:
     assert effects({FILE: text}, FILE, 5) == ()
 
 
+STEP = (
+    "import gym\nimport time\nimport tensorflow as tf\n\nenv = gym.make('x')\nt = time.perf_counter()\n\n"
+    "def step(x{0}):\n    with tf.GradientTape() as {1}:\n        loss = model(x)\n"
+    "    return {1}.gradient(loss, w){2}\n\nfor n in range(9):\n    step(n)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        (STEP.format("", "t", ""), []),
+        (STEP.format(", t", "tape", ", t.watch(x)"), []),
+        (STEP.format("", "tape", ", env.step(1)"), ["env.step"]),
+        (STEP.format("", "tape", ", time.time()"), ["time.time"]),
+    ],
+)
+def test_a_name_in_a_function_is_not_the_modules_variable(code: str, found: list[str]) -> None:
+    assert [each.name for each in effects({FILE: code}, FILE, 9)] == found
+
+
 @pytest.mark.parametrize("op", ["PyFunc", "EagerPyFunc", "StringJoin"])
 def test_xla_is_not_advised_for_code_that_it_cannot_compile(op: str) -> None:
     of = process(nodes=(("a", "Tanh", "float32", FILE, 5), ("b", op, "float32", FILE, 6)))

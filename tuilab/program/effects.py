@@ -73,7 +73,7 @@ def _find_effects(
     seen: set[int] = set()
     while waiting:
         where, body, depth = waiting.pop(0)
-        names = _origins(tree_of(sources[where]))
+        names = _origins(tree_of(sources[where]), body)
         own = _assigned(body)
         for call in _calls(body):
             if effect := _effect(call, where, names, own):
@@ -121,12 +121,16 @@ def _definitions(
     return found
 
 
-def _origins(tree: ast.Module | None) -> dict[str, str]:
-    """Map each name in a file to the import or call that it comes from: `np` → `numpy`, `env` →
-    `gym.make`.
+def _origins(tree: ast.Module | None, body: Sequence[ast.stmt]) -> dict[str, str]:
+    """Map each name in a body to the import or call that it comes from: `np` → `numpy`, `env` → `gym.make`.
+
+    A name that a function assigns is not the module's variable of that name. A name with several origins has
+    none in the result.
     """
     found: dict[str, str] = {}
-    for node in ast.walk(tree) if tree is not None else ():
+    if tree is None:
+        return found
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:
                 if name.asname:
@@ -136,13 +140,36 @@ def _origins(tree: ast.Module | None) -> dict[str, str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {name.asname or name.name: f"{node.module}.{name.name}" for name in node.names}
     imported = {name.partition(".")[0] for name in found.values()}
-    for node in ast.walk(tree) if tree is not None else ():
+    around = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) and body[0] in ast.walk(node)]
+    origins = dict(found)
+    for scope in (tree, *sorted(around, key=lambda node: node.lineno)):
+        for bound, makers in _bindings(scope).items():
+            made = {dotted(each, found) if each is not None else "" for each in makers}
+            (only,) = made if len(made) == 1 else ("",)
+            root, dot, _ = only.partition(".")
+            origins.pop(bound, None)
+            if dot and root in imported:
+                origins[bound] = only
+    return origins
+
+
+def _bindings(scope: ast.AST) -> dict[str, list[ast.expr | None]]:
+    """Return the callees whose results each name of a scope gets, without those of inner functions; None for
+    any other value, such as a parameter's.
+    """
+    found: dict[str, list[ast.expr | None]] = {}
+    called: dict[int, ast.expr] = {}
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        node = waiting.pop(0)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            made = dotted(node.value.func, found)
-            root, dot, _ = made.partition(".")
-            for target in node.targets:
-                if isinstance(target, ast.Name) and dot and root in imported:
-                    found.setdefault(target.id, made)
+            called |= {id(target): node.value.func for target in node.targets}
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.setdefault(node.id, []).append(called.get(id(node)))
+        elif isinstance(node, ast.arg):
+            found.setdefault(node.arg, []).append(None)
+        if not isinstance(node, _FUNCTIONS):
+            waiting += ast.iter_child_nodes(node)
     return found
 
 
