@@ -190,10 +190,13 @@ print(slept)
 
 
 @pytest.mark.slow
-def test_short_sleeps_between_calls_are_waiting(tmp_path: Path) -> None:
-    """A sample in a sleep also covers the calls and the Python code before it."""
+@pytest.mark.parametrize("ops", ["float(step(x)), sum(range(60_000))", "[x + 1.0 for _ in range(2_000)]"])
+def test_short_sleeps_between_calls_and_eager_ops_are_waiting(tmp_path: Path, ops: str) -> None:
+    """A sample in a sleep also covers the calls and the Python code before it. Few samples of a loop of eager
+    ops are in its sleep.
+    """
     program = tmp_path / "train.py"
-    program.write_text(SLEEPY)
+    program.write_text(SLEEPY.replace("float(step(x)), sum(range(60_000))", ops))
     page, printed = watched(program)
     waited = sum(
         row.seconds for row in page.account if row.kind == "waiting" and row.stack[-1].endswith(":10")

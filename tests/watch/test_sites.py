@@ -4,7 +4,7 @@ import pytest
 
 from tests.tui.watched import FILE
 from tuilab.model.program import Account, Bottleneck, Facts, Function, Graph, Hello, Steps, Traces
-from tuilab.program.findings import Beside, Case, findings
+from tuilab.program.findings import Beside, Case, asleep_share, findings
 from tuilab.program.fold import Process
 from tuilab.program.gains import is_certain
 from tuilab.program.gpu_bound import on_a_gpu
@@ -253,3 +253,10 @@ def test_a_wait_for_input_outside_the_steps_is_a_finding() -> None:
     assert "outside the steps" in found.message and not is_certain(found)
     of.apply(Steps(now=20.0, calls=(), iterators=100, waits=tuple((2.01 + n / 10, 0.07) for n in range(100))))
     assert "input-elsewhere" not in [each.code for each in findings(Case(of, {FILE: LOOP}, Beside()))]
+
+
+def test_a_sleep_beside_eager_ops_is_not_saved_by_a_graph() -> None:
+    of = process({("eager", 4, ""): 12.0, ("waiting", 5, ""): 4.0})
+    assert asleep_share(Case(of, {FILE: LOOP}, Beside())) == pytest.approx(4.0 / of.stepping_s)
+    elsewhere = process({("eager", 4, ""): 12.0, ("waiting", 1, ""): 4.0})
+    assert asleep_share(Case(elsewhere, {FILE: LOOP}, Beside())) == 0.0

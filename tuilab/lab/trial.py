@@ -149,14 +149,14 @@ def _agreement(apart: float | None, agrees: float) -> str:
 
 
 def _against_program(graph: _Arm, page: Page, how: str) -> Tried:
-    """Compare the program's own eager steps with the step as a graph. Assumes that the wait for input does
-    not change.
+    """Compare the program's own eager steps with the step as a graph. Assumes that the wait for input and the
+    sleeps between the ops do not change.
     """
     assert graph.median_s
     steps, waits = page.steps, sum(p.share for p in page.parts if p.name == "waiting for input")
     if not steps.median_s:
         raise TrialError("the program's own step has not been timed yet")
-    left = waits * steps.median_s
+    left = min(1.0, waits + steps.asleep) * steps.median_s
     ends = None
     if graph.ci95_s and steps.ci95_s:
         ends = steps.ci95_s[0] / (graph.ci95_s[1] + left), steps.ci95_s[1] / (graph.ci95_s[0] + left)

@@ -282,6 +282,8 @@ class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds of all steps, without gaps much longer than a step. The savings of a change to the step are
     computed as shares of this time.
     """
+    asleep: float = 0.0
+    """Share of a step for which the lines around its ops sleep, 0 to 1."""
 
 
 class StepPart(msgspec.Struct, frozen=True, kw_only=True):

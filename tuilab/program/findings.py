@@ -838,10 +838,25 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
 
 
 def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
+    """Return the share of Python and dispatch in a step that runs op by op, and its interval.
+
+    Both exclude the time for which the loop of the ops sleeps, because a graph would not save it.
+    """
     if not case.of.seen:
         return None, None
     names = ("python", *STARTING)
-    return case.of.share(*names), _with_small(case.of, gain_interval(case.of.typical, *names))
+    asleep = asleep_share(case)
+    share, interval = case.of.share(*names), _with_small(case.of, gain_interval(case.of.typical, *names))
+    ends = (max(0.0, interval[0] - asleep), max(0.0, interval[1] - asleep)) if interval else None
+    return max(0.0, share - asleep), ends
+
+
+def asleep_share(case: Case) -> float:
+    """Return the share of the steps for which the lines of their loop sleep."""
+    sites = sites_of(case)
+    loops = {site.loop for site in sites if site.loop[1] and site.kinds["eager"]}
+    slept = sum(site.kinds["waiting"] for site in sites if site.loop in loops)
+    return min(1.0, slept / case.of.stepping_s) if case.of.stepping_s > 0 else 0.0
 
 
 def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:

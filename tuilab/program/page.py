@@ -3,13 +3,15 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from tuilab.analysis.words import listed, percent, times
 from tuilab.model.machine import Device
 from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRow, StepPart, StepTimes
 from tuilab.model.quantity import seconds
 from tuilab.model.verdicts import EMULATED
 from tuilab.program.account import account
-from tuilab.program.findings import Beside, Case, differences, findings, pipeline
+from tuilab.program.findings import Beside, Case, asleep_share, differences, findings, pipeline
 from tuilab.program.fold import Process
 from tuilab.program.gpu_bound import on_a_gpu
 from tuilab.program.graph import Op, ops_of, reason_of
@@ -72,7 +74,7 @@ def page_of(
         host=host,
         at=at,
         lasted_s=lasted_s,
-        steps=of.times(),
+        steps=replace(of.times(), asleep=asleep_share(case)),
         parts=parts,
         functions=functions(case),
         ops=ops(of, rows_of_ops),

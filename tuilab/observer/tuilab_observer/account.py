@@ -123,6 +123,7 @@ class Account:
         self._cpu_at = self._cpu_in_calls = self._cpu_assigned = 0.0
         self._latest: dict[bool, tuple[float, Row]] = {}
         self._slept: tuple[float, Row] = began, ENDING
+        self._unplaced = 0.0
         self._since: dict[Row, float] = {}
         self.iterating: set[tuple[str, int]] = set()
 
@@ -182,9 +183,13 @@ class Account:
         has recently found the thread asleep; without such a line, the thread may have slept in an op.
         """
         at, waiting = self._slept
+        if row[1] == waiting[1]:
+            # The thread may have slept on this line while earlier samples found it in ops.
+            asleep, self._unplaced = asleep + self._unplaced, 0.0
         waited = min(took, asleep) if row[0] == "python" and at > self._last - RECENT_S else 0.0
         if waited:
             self._add(waiting, waited)
+        self._unplaced = min(self._unplaced + asleep - waited, LONGEST_PAUSE_S)
         self._add(row, took - waited)
 
     def _assign_made(self, now: float) -> float:
