@@ -683,3 +683,17 @@ async def test_a_program_with_findings_is_offered_to_be_watched_before_it_is_che
         await pilot.press("escape")
         app.screen.opener.open_soon(f"check {script}")
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+
+
+async def test_a_second_program_is_shown_after_the_first_has_ended(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("first.py", "second.py"):
+        (tmp_path / name).write_text("print(1)\n")
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        for name in ("first.py", "second.py"):
+            await press(pilot, app, ["o", *f"{name} 1"])
+            await pilot.press("enter")
+            await until(pilot, lambda name=name: f"{name} 1" in text(app).splitlines()[0])
+            await until(pilot, lambda: not app.watching.running)

@@ -146,10 +146,10 @@ class LabApp(LastingApp):
 
         def typed(words: str | None) -> None:
             if words:
-                self.run_worker(opened(self._over(), words), exit_on_error=False)
+                self.run_worker(opened(words), exit_on_error=False)
 
-        async def opened(screen: LabScreen, words: str) -> None:
-            (await screen.started()).open_soon(words)
+        async def opened(words: str) -> None:
+            (await (await self._over()).started()).open_soon(words)
 
         self.push_screen(path_question(), typed)
 
@@ -159,10 +159,10 @@ class LabApp(LastingApp):
 
         Measures the preset, unless the watched program still runs and would compete for the processors.
         """
-        screen, measure = self._over(name), not self._watched_runs
+        measure = not self._watched_runs
 
         async def opened() -> None:
-            (await screen.started()).open_with(name, values, measure=measure)
+            (await (await self._over(name)).started()).open_with(name, values, measure=measure)
 
         self.run_worker(opened(), exit_on_error=False)
 
@@ -170,17 +170,20 @@ class LabApp(LastingApp):
         """Open a function captured from the watched program in the lab, and measure it, unless the program
         still runs.
         """
-        screen, measure = self._over(), not self._watched_runs
+        measure = not self._watched_runs
 
         async def opened() -> None:
-            await (await screen.started()).open_caught(folder, measure=measure)
+            await (await (await self._over()).started()).open_caught(folder, measure=measure)
 
         self.run_worker(opened(), exit_on_error=False)
 
-    def _over(self, preset: str = "") -> LabScreen:
+    async def _over(self, preset: str = "") -> LabScreen:
+        """Show the lab instead of a watched program's page. Waits until the page is gone, because the page of
+        the next program has the same id. Call only from a worker of the app.
+        """
         if isinstance(below := self.screen_stack[0], LabScreen):
             if self.screen is not below:
-                self.pop_screen()
+                await self.pop_screen()
             return below
         if not self.is_screen_installed("lab"):
             # The lab is created only now, because its worker would compete with the program for CPU time.
@@ -188,7 +191,7 @@ class LabApp(LastingApp):
             self.install_screen(LabScreen(options, self._make_lab, self.keymap, self.read_keymap), "lab")
         screen = self.get_screen("lab", LabScreen)
         if self.screen is not screen:
-            self.push_screen("lab")
+            await self.push_screen("lab")
         return screen
 
     @property
