@@ -198,7 +198,7 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
         "saving half of a step gives 2×"
     )
     uncertain = replace(found, code="xla-off")
-    assert gained(uncertain) == "saves at most 24.0 s and speeds up the program by at most 7.27×"
+    assert gained(uncertain) == "saves at most 25.0 s and speeds up the program by at most 7.27×"
 
 
 def test_measured_and_unmeasured_claims_are_listed_together():
