@@ -159,6 +159,35 @@ def test_seconds_outside_timed_calls_belong_to_the_code_around_them(
     assert rows["python", (PREDICT,), "", "train"] == pytest.approx(7.0, abs=0.5)
 
 
+MOSTLY = """
+import time
+import tensorflow as tf
+
+step = tf.function(lambda x: tf.reduce_sum(x @ x))
+x, slept = tf.ones((64, 64)), 0.0
+for number in range(2_000):
+    step(x)
+    sum(range(20_000))
+    if number % 40 == 39:
+        at = time.perf_counter()
+        time.sleep(0.03)
+        slept += time.perf_counter() - at
+print(slept)
+"""
+
+
+@pytest.mark.slow
+def test_python_before_a_sleep_is_not_on_the_line_of_the_sleep(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(MOSTLY)
+    page, printed = watched(program)
+    line = sum(row.seconds for row in page.account if row.stack and row.stack[-1].endswith(":12"))
+    slept = float(printed.splitlines()[-1])
+    assert 0.8 * slept < line < 1.3 * slept, page.account
+    found = next((each for each in page.findings if each.line == 12), None)
+    assert found is None or (found.saves_s or 0.0) < 1.3 * slept
+
+
 CLOCKED = """
 import json, time
 import tensorflow as tf

@@ -1006,7 +1006,9 @@ def between(case: Case) -> Iterator[Bottleneck]:
     if of.undisturbed(share) < BETWEEN:
         return
     # A change of the named line saves only this line's part.
-    named = share * there / sum(lines.values())
+    named, asleep_at = share * there / sum(lines.values()), _waits_at(case, at)
+    if asleep_at:  # samples prefer sleeps to the code before them, but the account knows how long these took
+        named = min(named, asleep_at / gaps.total)
     if named < share:
         interval = named, max(share, interval[1] if interval else 0.0)
     what = source.line(case.sources, *at) or PurePath(at[0]).name
@@ -1024,16 +1026,17 @@ def between(case: Case) -> Iterator[Bottleneck]:
         at,
         f"{percent(share)} of the time is spent between steps{f', mostly here: {what}' * bool(what)}{more}",
         named,
-        advice="between-steps, waiting" if _waits_at(case, at) else "",
+        advice="between-steps, waiting" if asleep_at else "",
         interval=interval,
         spent_s=named * gaps.total,
     )
 
 
-def _waits_at(case: Case, at: tuple[str, int]) -> bool:
-    """Return True if a line spends most of its time outside TensorFlow asleep."""
+def _waits_at(case: Case, at: tuple[str, int]) -> float:
+    """Return the seconds that a line takes outside TensorFlow if it sleeps for most of them; else 0."""
     there = [site.kinds for site in sites_of(case) if site.at == at]
-    return sum(kinds["waiting"] for kinds in there) > sum(kinds["python"] for kinds in there)
+    waiting, python = (sum(kinds[kind] for kinds in there) for kind in ("waiting", "python"))
+    return waiting + python if waiting > python else 0.0
 
 
 def _sleeping_line(case: Case, least_s: float) -> tuple[str, int] | None:

@@ -123,7 +123,8 @@ class Account:
         self._cpu_at = self._cpu_in_calls = self._cpu_assigned = 0.0
         self._latest: dict[bool, tuple[float, Row]] = {}
         self._slept: tuple[float, Row] = began, ENDING
-        self._unplaced = 0.0
+        self._unplaced, self._sleeper = 0.0, False
+        self._awake: tuple[float, Row] = 0.0, ENDING
         self._since: dict[Row, float] = {}
         self.iterating: set[tuple[str, int]] = set()
 
@@ -151,12 +152,13 @@ class Account:
         in_calls = min(took, max(0.0, in_calls))
         asleep = self._asleep(took, in_calls, entered is not None)
         soon = not late and self._late < SOON_S
-        if plain and self._waits(soon, asleep > (took - in_calls) / 2):
+        sleeps = plain and self._waits(soon, asleep > (took - in_calls) / 2)
+        if sleeps:
             # At its end, a loop over a dataset waits for the threads of its pipeline.
             self._slept = now, ("input" if row[1][-1] in self.iterating else "waiting", *row[1:])
         if self.ended is None:
             self._row_before = row
-            self._share(row, took, in_calls, entered is not None, asleep)
+            self._share(row, took, in_calls, entered is not None, asleep, sleeps)
             if entered is not None:
                 same = [each for each in self._inside if each[0] == entered]
                 self._inside = [*same, (entered, row, in_calls, min(in_calls, now - entered))]
@@ -176,11 +178,13 @@ class Account:
                 row = row[0], (), "", ""
         self.rows[row] = self.rows.get(row, 0.0) + took
 
-    def _add_around(self, row: Row, took: float, asleep: float) -> None:
+    def _add_around(self, row: Row, took: float, asleep: float, sleeps: bool = False) -> None:
         """Divide seconds of code around calls between running and waiting.
 
-        asleep: seconds in which the thread was asleep. They count as waiting on the line on which a sample
-        has recently found the thread asleep; without such a line, the thread may have slept in an op.
+        sleeps: True if the sample found the thread asleep on the row's line; the code that ran before is then
+        probably elsewhere. asleep: seconds in which the thread was asleep. They count as waiting on the line
+        on which a sample has recently found the thread asleep; without such a line, the thread may have slept
+        in an op.
         """
         at, waiting = self._slept
         if row[1] == waiting[1]:
@@ -190,7 +194,17 @@ class Account:
         if waited:
             self._add(waiting, waited)
         self._unplaced = min(self._unplaced + asleep - waited, LONGEST_PAUSE_S)
-        self._add(row, took - waited)
+        self._add(self._running(row) if sleeps else row, took - waited)
+
+    def _running(self, row: Row) -> Row:
+        """Return the row of the Python code that ran before a sleep: that of the latest sample outside calls
+        and sleeps, or else the line of the latest call, or else the given row.
+        """
+        at, awake = self._awake
+        if at >= self._last - RECENT_S:
+            return awake
+        at, call = self._latest.get(True, (0.0, row))
+        return ("python", call[1], "", call[3]) if at >= self._last - RECENT_S else row
 
     def _assign_made(self, now: float) -> float:
         """For each call that traced, compiled or saved, count the call's whole time as this kind of work.
@@ -212,7 +226,9 @@ class Account:
                     covered -= within
         return covered
 
-    def _share(self, row: Row, took: float, in_calls: float, inside: bool, asleep: float) -> None:
+    def _share(
+        self, row: Row, took: float, in_calls: float, inside: bool, asleep: float, sleeps: bool
+    ) -> None:
         """Divide the time since the last sample between the calls and the code around them.
 
         A thread that runs Python code holds the interpreter lock for up to 5 ms. In a loop with short
@@ -220,16 +236,18 @@ class Account:
         long the calls took.
 
         row: the sampled row. in_calls: seconds in calls. inside: True if the sample is inside a call. asleep:
-        seconds outside calls in which the thread was asleep.
+        seconds outside calls in which the thread was asleep. sleeps: True if the sample found it asleep.
         """
         self._assigned += in_calls
         self._latest[inside] = self._last, row
+        if not inside:
+            self._sleeper, self._awake = sleeps, self._awake if sleeps else (self._last, row)
         if len(self._since) < MOST_ROWS:
             self._since.setdefault(row, self._last)
         if inside:
             self._add(row, in_calls)
         else:
-            self._add_around(row, took - in_calls, asleep)
+            self._add_around(row, took - in_calls, asleep, sleeps)
         if (took - in_calls if inside else in_calls) <= 0:
             return
         at, other = self._latest.get(not inside, (0.0, row))
@@ -239,7 +257,7 @@ class Account:
             direct = inside and row[2].endswith(DIRECT)
             other = ("python", row[1], "", row[3]) if direct else row
         if inside:
-            self._add_around(other, took - in_calls, asleep)
+            self._add_around(other, took - in_calls, asleep, self._sleeper and other is not row)
         else:
             self._add(other, in_calls)
 
