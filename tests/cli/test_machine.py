@@ -22,10 +22,12 @@ def test_a_machine_is_measured_once_and_used_in_the_next_run(tmp_path: Path) -> 
     # The bound for the preset's 2 × 2 product is below 1 µs, too short for an answer to mention.
     size = [word for axis in "mkn" for word in ("--set", f"{axis}=512")]
     run = calling.run(tmp_path, *words, *size, **own)
-    assert run.returncode == 0 and "measuring this machine" not in run.stderr, run.stderr
+    assert run.returncode == 0, run.stderr
     result = json.loads(run.stdout)
     # Roofs from a busy machine are measured again once it is quiet.
-    assert roofs["others"] > BUSY or [r["at"] for r in result["roofs"]] == [roofs["at"]]
+    if roofs["others"] <= BUSY:
+        assert "measuring this machine" not in run.stderr, run.stderr
+        assert [r["at"] for r in result["roofs"]] == [roofs["at"]]
     assert {bound["gpu"] for bound in result["bounds"]} == {"t4"} and "T4" in result["answer"]
     measured = [arm for arm in result["arms"] if arm["median_s"]]
     assert all(arm["roof"]["flop"] == 2 * 512**3 and arm["roof"]["bound_by"] for arm in measured)
