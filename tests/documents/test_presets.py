@@ -223,6 +223,9 @@ def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
         "A colleague says that eager mode is faster than a graph.",
         "One might think that eager execution is faster than a graph.",
         "Debugging is faster in eager mode than in graph mode.",
+        "Graph mode is faster than eager mode on phones.",
+        "Graph mode is faster than eager mode on a TPU.",
+        "With one thread, graph mode is faster than eager mode.",
         "The graph and eager mode take the same time.",
     ],
 )

@@ -122,6 +122,19 @@ async def test_a_claim_whose_example_is_not_measured_says_so(tmp_path):
     assert other.evidence == fact_check.UNMEASURED
 
 
+def test_an_article_with_only_untestable_comparisons_lists_them(tmp_path):
+    article = tmp_path / "a.md"
+    article.write_text(
+        "```python\nimport tensorflow as tf\na = tf.ones((512, 512))\ntf.matmul(a, a)\n```\n\n"
+        "Graph mode is faster than eager mode in production.\n"
+    )
+    check, presets = fact_check.article(article)
+    assert [(s.line, s.verdict, s.evidence) for s in check.statements] == [
+        (7, "untestable", fact_check.UNREAD)
+    ]
+    assert presets == []
+
+
 def test_a_claim_about_an_example_that_has_no_preset_is_listed(tmp_path):
     article = tmp_path / "a.md"
     article.write_text(

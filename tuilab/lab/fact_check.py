@@ -151,12 +151,12 @@ def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[Fac
 
 
 def article(path: Path) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims and presets of a file's examples. Raises InputError if no claim is measurable."""
+    """Return the claims and presets of a file's examples. Raises InputError if it contains no comparison."""
     from tuilab.lab.opening import read_document
 
     report = read_document(str(path), lambda text: None, preview=True)
     check, found = of_report(report)
-    if not found:
+    if not check.statements:
         raise InputError(str(path), "no claim", CLAIMS, _describe_missing(report))
     return check, found
 

@@ -70,11 +70,13 @@ _PLAIN = frozenset(
         tensor tensors data array arrays filters many tf math linalg signal nn we you i observe see saw get
         got measure measured performance implementation implementations will can show observed entire
         entirely loops available compiled jit_compile cases case practice fact comparison contrast
-        particular general summary tests experiments measurements benchmarks which most
+        particular general summary tests experiments measurements benchmarks which most cores desk
+        signal short
         """
     )
 )
-_SUBJECT = re.compile(r"\b(?:for|in|during|when)\b((?:\s+[^\s,;:.!?]+){1,4})", _FLAGS)
+_SUBJECT = re.compile(r"\b(?:for|in|during|when|on|with|under|after)\b((?:\s+[^\s,;:.!?]+){1,4})", _FLAGS)
+_SETTING = re.compile(r"\b\w+ ?= ?\d[\d,]*")
 _WORD = re.compile(r"[^\W\d_][\w.'’-]*")
 
 _ARMS = {
@@ -236,7 +238,7 @@ def _is_plain(found: Comparison) -> bool:
 def _without_named(text: str) -> str:
     for named in _NAMED.values():
         text = named.sub(" ", text)
-    return without_figures(_DTYPE.sub(" ", text))
+    return without_figures(_DTYPE.sub(" ", _SETTING.sub(" ", text)))
 
 
 def _near(example: Example) -> Iterator[tuple[str, int]]:
