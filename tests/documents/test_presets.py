@@ -37,9 +37,14 @@ def test_a_preset_knows_its_source_its_lines_and_what_is_wrong():
     assert "waiting" in preset.wrong and preset.marks == {"m": (512,), "k": (512,), "n": (512,)}
 
 
-def claims(sentence: str, code: str = "tf.matmul(tf.ones((512, 512)), tf.ones((512, 512)))"):
+def beside(sentence: str, code: str = "tf.matmul(tf.ones((512, 512)), tf.ones((512, 512)))"):
     text = f"```python\nimport tensorflow as tf\n{code}\n```\n\n{sentence}\n"
-    return read(text.encode(), shipped(), name="x.md").presets[0].claims
+    (example,) = read(text.encode(), shipped(), name="x.md").examples
+    return example
+
+
+def claims(*sentence_and_code: str):
+    return beside(*sentence_and_code).presets[0].claims
 
 
 @pytest.mark.parametrize(
@@ -88,24 +93,15 @@ def test_an_approximate_factor_is_a_range_and_keeps_its_words(sentence, most, sa
 
 
 @pytest.mark.parametrize(
-    "size, decided",
-    [
-        ("ten million samples", False),
-        ("10,000,000 numbers", False),
-        ("a million values", False),
-        ("10M float32 elements", False),
-        ("512 rows", True),
-        ("262,144 elements", True),
-        ("all of its elements", True),
-    ],
-)
-def test_a_claim_about_another_size_is_not_decided(size, decided):
-    assert bool(claims(f"For {size} the GPU is faster than the CPU.")) is decided
-
-
-@pytest.mark.parametrize(
     "about, decided",
     [
+        ("For ten million samples", False),
+        ("For 10,000,000 numbers", False),
+        ("For a million values", False),
+        ("For 10M float32 elements", False),
+        ("For 512 rows", True),
+        ("For 262,144 elements", True),
+        ("For all of its elements", True),
         ("For 8192 × 8192 matrices", False),
         ("For 512 × 512 matrices", True),
         ("With m=8192", False),
@@ -118,7 +114,7 @@ def test_a_claim_about_another_size_is_not_decided(size, decided):
         ("In most cases", True),
     ],
 )
-def test_a_claim_about_another_shape_dtype_or_task_is_not_decided(about, decided):
+def test_a_claim_about_another_size_dtype_or_task_is_not_decided(about, decided):
     assert bool(claims(f"{about}, the GPU is 20 times faster than the CPU.")) is decided
 
 
@@ -197,8 +193,7 @@ def test_a_claim_adds_the_arms_that_it_compares():
     ],
 )
 def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
-    report = read(f"```python\n{PRODUCT.format(512)}\n```\n\n{sentence}\n".encode(), shipped(), name="x.md")
-    (example,) = report.examples
+    example = beside(sentence)
     assert not example.presets[0].claims and not example.unread
 
 
@@ -230,8 +225,7 @@ def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
     ],
 )
 def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sentence):
-    report = read(f"```python\n{PRODUCT.format(512)}\n```\n\n{sentence}\n".encode(), shipped(), name="x.md")
-    (example,) = report.examples
+    example = beside(sentence)
     assert not example.presets[0].claims and example.unread == (sentence,)
 
 

@@ -183,8 +183,8 @@ def _read(
         made = build.presets(document, example, known, findings, own if preview else ())
         shares = {one.name: work.part for one, work in zip(made, known, strict=True) if work.part}
         unmeasured = claims(others if made else [*own, *others]) if preview else ()
-        left = unread([*own, *others]) if preview else ()
-        reports.append(_examine(example, part, validate, findings, made, shares, gaps, unmeasured, left))
+        untested = unread([*own, *others]) if preview else ()
+        reports.append(_examine(example, part, validate, findings, made, shares, gaps, unmeasured, untested))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     broken = tuple(
         Unresolved(
@@ -296,7 +296,7 @@ def _examine(
     parts: dict[str, str],
     gaps: list[Gap],
     unmeasured: tuple[Claim, ...],
-    left: tuple[str, ...],
+    untested: tuple[str, ...],
 ) -> ExampleReport:
     block = example.block
     good: list[Preset] = []
@@ -315,7 +315,7 @@ def _examine(
         presets=tuple(good),
         parts=parts,
         unmeasured=unmeasured,
-        unread=left,
+        unread=untested,
         unresolved=_unresolved_parts(example, parsed, gaps),
     )
 

@@ -170,24 +170,13 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
     check = of_presets(report.document.title or report.document.id, found, prose)
     measured = {claim.quoted for preset in found for claim in preset.claims}
     unmeasured = dict.fromkeys(claim for example in report.examples for claim in example.unmeasured)
-    for claim in unmeasured:
-        if claim.quoted in measured:
-            continue
-        line = _quoting(prose, claim.quoted)
-        check.statements.append(
-            Statement(
-                preset="",
-                text=claim.text,
-                quoted=claim.quoted,
-                line=line,
-                verdict="untestable",
-                evidence=UNMEASURED,
-            )
-        )
+    rows = [(claim.text, claim.quoted, UNMEASURED) for claim in unmeasured if claim.quoted not in measured]
     for sentence in dict.fromkeys(each for example in report.examples for each in example.unread):
-        line = _quoting(prose, sentence)
+        rows.append((sentence, "", UNREAD))
+    for text, quoted, why in rows:
+        line = _quoting(prose, quoted or text)
         check.statements.append(
-            Statement(preset="", text=sentence, line=line, verdict="untestable", evidence=UNREAD)
+            Statement(preset="", text=text, quoted=quoted, line=line, verdict="untestable", evidence=why)
         )
     return check, found
 
@@ -197,7 +186,7 @@ UNMEASURED = (
     "decides it."
 )
 """Shown as the evidence for a claim about ops or sizes that no nearby preset measures."""
-UNREAD = "tuilab tests only plain comparisons, and this sentence has words that may change its meaning."
+UNREAD = "tuilab tests only sentences that plainly say which side is faster; this one says something else."
 """Shown as the evidence for a comparison of devices or modes in words that tuilab does not know."""
 CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
 """Kinds of claims that tuilab recognizes in prose, as clauses for a message."""

@@ -28,6 +28,7 @@ CLOCKS = ("time", "datetime")
 CHANGES = frozenset(("append", "extend", "insert", "add", "update", "write", "writelines", "put"))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.While)
+_Block = ast.FunctionDef | ast.AsyncFunctionDef | ast.For | ast.While
 
 
 @dataclass(frozen=True)
@@ -86,13 +87,16 @@ def _find_effects(
     return tuple(found.values())
 
 
+def _around(tree: ast.Module | None, line: int, kinds: tuple[type[_Block], ...]) -> list[_Block]:
+    """Return the statements of these kinds that contain a line, outermost first."""
+    found = [node for node in ast.walk(tree) if isinstance(node, kinds)] if tree is not None else []
+    around = [node for node in found if node.lineno <= line <= (node.end_lineno or 0)]
+    return sorted(around, key=lambda node: node.lineno)
+
+
 def _step(tree: ast.Module, line: int) -> Sequence[ast.stmt]:
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, (*_FUNCTIONS, *_LOOPS)) and node.lineno <= line <= (node.end_lineno or 0)
-    ]
-    return max(around, key=lambda node: node.lineno).body if around else []
+    around = _around(tree, line, (*_FUNCTIONS, *_LOOPS))
+    return around[-1].body if around else []
 
 
 def _calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
@@ -140,9 +144,8 @@ def _origins(tree: ast.Module | None, body: Sequence[ast.stmt]) -> dict[str, str
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {name.asname or name.name: f"{node.module}.{name.name}" for name in node.names}
     imported = {name.partition(".")[0] for name in found.values()}
-    around = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) and body[0] in ast.walk(node)]
     origins = dict(found)
-    for scope in (tree, *sorted(around, key=lambda node: node.lineno)):
+    for scope in (tree, *_around(tree, body[0].lineno, _FUNCTIONS)):
         for bound, makers in _bindings(scope).items():
             made = {dotted(each, found) if each is not None else "" for each in makers}
             (only,) = made if len(made) == 1 else ("",)
@@ -232,15 +235,10 @@ ADDING = frozenset(("append", "appendleft", "extend", "insert", "add", "update",
 
 def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:
     """Return True if a call in a loop receives results of earlier iterations, as in text generation."""
-    tree = tree_of(sources.get(file, ""))
-    around = [
-        node
-        for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, _LOOPS) and node.lineno <= line <= (node.end_lineno or 0)
-    ]
+    around = _around(tree_of(sources.get(file, "")), line, _LOOPS)
     if not around:
         return False
-    loop = max(around, key=lambda node: node.lineno)
+    loop = around[-1]
     assigned: list[tuple[set[str], set[str], bool]] = []
     given: set[str] = set()
     for node in ast.walk(loop):

@@ -88,6 +88,16 @@ def expected_gain(finding: Bottleneck) -> float | None:
     return factor(finding.program_share)
 
 
+def most_saved(finding: Bottleneck) -> float:
+    """Return the maximum seconds that the fix may save, which the program's maximum speedup implies; 0 if
+    unknown.
+    """
+    most, saved = at_most(finding), finding.saves_s or 0.0
+    if most is None or not most.program or not finding.program_share:
+        return saved
+    return max(saved, saved / finding.program_share * share_of(most.program))
+
+
 def is_certain(finding: Bottleneck) -> bool:
     """Return True if the fix surely helps, so that its saving is an estimate and not only a maximum."""
     return finding.code not in UNCERTAIN and not finding.if_input_keeps_up

@@ -21,7 +21,7 @@ from tuilab.model.program import (
 )
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
-from tuilab.program.gains import AtMost, at_most, expected_gain, is_certain, share_of
+from tuilab.program.gains import AtMost, at_most, expected_gain, is_certain, most_saved
 from tuilab.program.page import died
 from tuilab.report.web_page import web_page
 
@@ -224,10 +224,10 @@ def gained(finding: Bottleneck) -> str:
         return ""
     if finding.saves_s is not None:
         sure = is_certain(finding) or (finding.tried is not None and not finding.if_input_keeps_up)
-        saved = finding.saves_s
-        if not sure and most.program and finding.program_share:  # the same maximum as that of the speedup
-            saved = max(saved, saved / finding.program_share * share_of(most.program))
-        lines.append(f"saves {'about' if sure else limit} {seconds(saved)}")
+        saved = (
+            f"about {seconds(finding.saves_s)}" if sure else f"{limit} {seconds(most_saved(finding) or 0.0)}"
+        )
+        lines.append(f"saves {saved}")
     program = f"{limit} {times(most.program)}" if most.program else ""
     expected = expected_gain(finding)
     if expected is not None and most.program is not None and most.program > CLEARLY * expected:

@@ -278,9 +278,8 @@ def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition, str]]:
     if _UNLESS.search(plain):
         return
     if workload == "training" and _WAITS.search(plain):
-        share = f"{INPUT_SHARE:.0%}".replace("%", "%")
         yield (
-            f"a step waits for its input for at least {share} of its time.",
+            f"a step waits for its input for at least {INPUT_SHARE:.0%} of its time.",
             WaitsForInput(share=INPUT_SHARE),
             "",
         )

@@ -90,18 +90,19 @@ _NUMBERS = {
     "twice": 2,
     "double": 2,
 }
+_COUNT = rf"(?:{_NUMBER}|{'|'.join(_NUMBERS)})"
 _FACTOR = re.compile(
-    rf"(?P<times>{_NUMBER}|{'|'.join(_NUMBERS)})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)"
-    rf"|\bfactor of (?:about )?(?P<factor>{_NUMBER}|{'|'.join(_NUMBERS)})\b"
+    rf"(?P<times>{_COUNT})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)"
+    rf"|\bfactor of (?:about )?(?P<factor>{_COUNT})\b"
     rf"|(?P<percent>{_NUMBER})\s*(?:%|percent)\s+(?:faster|quicker|slower)\b"
     r"|\b(?P<twice>twice|double)\b"
     rf"|\b{_SHORTER}\b"
-    rf"|\b(?:(?P<orders>{_NUMBER}|{'|'.join(_NUMBERS)})\s+)?(?P<order>orders? of magnitude)\b",
+    rf"|\b(?:(?P<orders>{_COUNT})\s+)?(?P<order>orders? of magnitude)\b",
     _FLAGS,
 )
 _RANGE = re.compile(
-    rf"(?P<low>{_NUMBER}|{'|'.join(_NUMBERS)})\s*(?:[x×]|times)?\s*(?:to|and|or|-|–|—)\s*"
-    rf"(?P<high>{_NUMBER}|{'|'.join(_NUMBERS)})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)",
+    rf"(?P<low>{_COUNT})\s*(?:[x×]|times)?\s*(?:to|and|or|-|–|—)\s*"
+    rf"(?P<high>{_COUNT})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)",
     _FLAGS,
 )
 _ABOUT = re.compile(

@@ -123,7 +123,7 @@ class Account:
         self._cpu_at = self._cpu_in_calls = self._cpu_assigned = 0.0
         self._latest: dict[bool, tuple[float, Row]] = {}
         self._slept: tuple[float, Row] = began, ENDING
-        self._unplaced, self._sleeper = 0.0, False
+        self._unplaced = 0.0
         self._awake: tuple[float, Row] = 0.0, ENDING
         self._since: dict[Row, float] = {}
         self.iterating: set[tuple[str, int]] = set()
@@ -240,8 +240,8 @@ class Account:
         """
         self._assigned += in_calls
         self._latest[inside] = self._last, row
-        if not inside:
-            self._sleeper, self._awake = sleeps, self._awake if sleeps else (self._last, row)
+        if not inside and not sleeps:
+            self._awake = self._latest[inside]
         if len(self._since) < MOST_ROWS:
             self._since.setdefault(row, self._last)
         if inside:
@@ -257,7 +257,8 @@ class Account:
             direct = inside and row[2].endswith(DIRECT)
             other = ("python", row[1], "", row[3]) if direct else row
         if inside:
-            self._add_around(other, took - in_calls, asleep, self._sleeper and other is not row)
+            slept = self._latest.get(False, self._awake) != self._awake
+            self._add_around(other, took - in_calls, asleep, slept and other is not row)
         else:
             self._add(other, in_calls)
 
