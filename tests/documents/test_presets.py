@@ -222,11 +222,31 @@ def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
         "Graph mode is faster than eager mode on a TPU.",
         "With one thread, graph mode is faster than eager mode.",
         "The graph and eager mode take the same time.",
+        "A rewritten graph is faster than eager mode.",
+        "XLA is faster than eager NumPy code.",
+        "Graph mode is faster than eager mode on the CPU and on the GPU.",
     ],
 )
 def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sentence):
     example = beside(sentence)
     assert not example.presets[0].claims and example.unread == (sentence,)
+
+
+@pytest.mark.parametrize(
+    "sentence, device",
+    [
+        ("On the GPU, XLA is slower than graph mode.", "GPU"),
+        ("Graph mode is 3x faster than XLA on a graphics card.", "GPU"),
+        ("With a GPU, graph mode takes 2 ms and XLA takes 6 ms.", "GPU"),
+        ("Graph mode is faster than XLA on the CPU.", "CPU"),
+        ("Graph mode is faster than XLA.", ""),
+    ],
+)
+def test_a_claim_about_modes_is_about_the_device_that_the_sentence_names(sentence, device):
+    (claim,) = claims(sentence)
+    assert (claim.when.a.mode, claim.when.b.mode) == ("graph", "xla")
+    assert claim.when.a.device == claim.when.b.device == device
+    assert claim.about_gpu is (device == "GPU")
 
 
 def test_every_claim_of_an_example_is_kept():

@@ -160,7 +160,7 @@ with tf.device('/GPU:0'):
     step(tf.ones((128, 128)))
 ```
 
-Words. On my GPU machine the step takes 2 ms with tf.function. Eagerly it
+Words. On my machine the step takes 2 ms with tf.function. Eagerly it
 takes 1 ms. So tf.function is 2× slower.
 """
 
@@ -178,6 +178,20 @@ async def test_a_claim_about_modes_is_tried_on_the_cpu_without_a_gpu(tmp_path, m
     assert statement.verdict in ("confirmed", "refuted"), statement.evidence
     assert statement.line == 14
     assert statement.evidence.startswith("Without a GPU, on the CPU: ") is (machine is CPU_MACHINE)
+
+
+@pytest.mark.parametrize("machine", [CPU_MACHINE, GPU_MACHINE])
+async def test_a_claim_about_modes_on_a_gpu_is_decided_by_a_gpu_alone(tmp_path, machine):
+    (tmp_path / "graph.md").write_text(GRAPH.replace("my machine", "my GPU machine"))
+    check, presets = fact_check.article(tmp_path / "graph.md")
+    async with Lab(
+        runner=lambda on_event: ScriptedRunner(on_event, machine, rounds=6),
+        store=lambda: Store.open(tmp_path),
+    ) as made:
+        await Checker(made, check, presets).run()
+    (statement,) = check.statements
+    assert (statement.verdict == "untestable") is (machine is CPU_MACHINE)
+    assert ("No GPU is visible" in statement.evidence) is (machine is CPU_MACHINE)
 
 
 def test_the_command_prints_each_verdict_and_writes_a_page(tmp_path, monkeypatch, capsys):

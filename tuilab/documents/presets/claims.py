@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from tuilab.documents.example import Example
 from tuilab.documents.presets.comparison import (
     Comparison,
@@ -71,11 +73,13 @@ _PLAIN = frozenset(
         got measure measured performance implementation implementations will can show observed entire
         entirely loops available compiled jit_compile cases case practice fact comparison contrast
         particular general summary tests experiments measurements benchmarks which most cores desk
-        signal short
+        signal short one ones wrapping running note notice
         """
     )
 )
 _SUBJECT = re.compile(r"\b(?:for|in|during|when|on|with|under|after)\b((?:\s+[^\s,;:.!?]+){1,4})", _FLAGS)
+# Punctuation and words between the part of a sentence with the comparison and the rest.
+_ENDS = re.compile(r"[,;:()!?—–]|\.(?!\w)|\b(?:because|since|as|due|thanks|which|and|but|so)\b", _FLAGS)
 _SETTING = re.compile(r"\b\w+ ?= ?\d[\d,]*")
 _WORD = re.compile(r"[^\W\d_][\w.'’-]*")
 
@@ -226,13 +230,15 @@ def _without_markup(sentence: str) -> str:
 
 def _is_plain(found: Comparison) -> bool:
     """Return True if nothing in a sentence changes what its comparison says or what it is about."""
-    clause, around = (_without_named(text) for text in (found.clause, found.around))
+    parts = [_without_named(text) for text in (found.before, found.clause, found.after)]
+    before, clause, after = parts
     devices = () if found.fast in ("CPU", "GPU") else ("CPU", "GPU")
-    between = without_sides(clause, found.fast, found.slow, *devices)
-    subjects = " ".join(match[1] for text in (clause, around) for match in _SUBJECT.finditer(text))
-    subjects = without_sides(subjects, found.fast, found.slow, *devices)
-    known = all(word.rstrip(".'’-").lower() in _PLAIN for word in _WORD.findall(f"{between} {subjects}"))
-    return known and not any(words.search(text) for words in (_UNLESS, _OTHER) for text in (clause, around))
+    subjects = [match[1] for text in parts for match in _SUBJECT.finditer(text)]
+    checked = " ".join([_ENDS.split(before)[-1], clause, _ENDS.split(after)[0], *subjects])
+    checked = without_sides(checked, found.fast, found.slow, *devices)
+    known = all(word.rstrip(".'’-").lower() in _PLAIN for word in _WORD.findall(checked))
+    changed = any(words.search(text) for words in (_UNLESS, _OTHER) for text in parts)
+    return known and not changed and found.device != "CPU and GPU"
 
 
 def _without_named(text: str) -> str:
@@ -272,9 +278,14 @@ def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition, str]]:
         by, most, said = found.factor
         times = f" ({found.times})" if found.times else ""
         slow = "a plain graph" if found.fast == "XLA" and found.slow == "graph" else _CALLED[found.slow]
-        faster = Faster(a=_ARMS[found.fast], b=_ARMS[found.slow], by=by, most=most)
+        a, b = (
+            msgspec.structs.replace(arms, device=arms.device or found.device)
+            for arms in (_ARMS[found.fast], _ARMS[found.slow])
+        )
+        faster = Faster(a=a, b=b, by=by, most=most)
         margin = f" by {faster.amount}" if by > 1 else ""
-        yield f"{_CALLED[found.fast]} is faster than {slow}{margin}{times}.", faster, said
+        where = f" on the {found.device}" if found.device else ""
+        yield f"{_CALLED[found.fast]} is faster than {slow}{where}{margin}{times}.", faster, said
     if _UNLESS.search(plain):
         return
     if workload == "training" and _WAITS.search(plain):

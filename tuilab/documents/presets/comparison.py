@@ -21,6 +21,7 @@ _SIDES = {
     "eager": r"eager\w*|op by op|without (?:a )?tf\.function",
     "graph": r"graphs?|tf\.function|compiled (?:function|version|step)",
 }
+_DEVICES = {name: re.compile(rf"\b(?:{_SIDES[name]})\b", _FLAGS) for name in ("CPU", "GPU")}
 _PAIRS = (("CPU", "GPU"), ("XLA", "eager"), ("graph", "eager"), ("XLA", "graph"))
 """Comparisons that a run can measure, the most specific first: a graph compiled by XLA is also a graph."""
 _PARTIAL = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
@@ -140,10 +141,22 @@ class Comparison(NamedTuple):
     """A phrase with the two times, and with a remark if they contradict the statement; "" if the statement
     contains no times.
     """
+    before: str
+    """The statement up to the first of the two sides."""
     clause: str
     """The part of the statement from one side to the other."""
-    around: str
-    """The rest of the statement."""
+    after: str
+    """The statement after the second side."""
+
+    @property
+    def device(self) -> str:
+        """The device on which a statement compares two modes: `CPU`, `GPU`, `CPU and GPU`, or "" if it names
+        none.
+        """
+        if {self.fast, self.slow} & _DEVICES.keys():
+            return ""
+        text = f"{self.before} {self.clause} {self.after}"
+        return " and ".join(name for name, words in _DEVICES.items() if words.search(text))
 
 
 def compare(statement: str) -> Comparison | None:
@@ -155,16 +168,16 @@ def compare(statement: str) -> Comparison | None:
     text = _TOLERANCE.sub("", statement)
     timed, sure = _timed(text)
     (said, at), factor = _said(text, tuple(timed)), _factor(text)
-    clause, around = text[slice(*at)], f"{text[: at[0]]} {text[at[1] :]}"
+    parts = text[: at[0]], text[slice(*at)], text[at[1] :]
     if not timed:
-        return None if said is None else Comparison(*said, factor, "", clause, around)
+        return None if said is None else Comparison(*said, factor, "", *parts)
     if said is not None and not sure:
         timed = dict(zip(said, sorted(timed.values(), key=lambda time: time.seconds), strict=True))
     fast, slow = said or sorted(timed, key=lambda side: timed[side].seconds)
     if said is None and timed[fast].seconds == timed[slow].seconds:
         return None
     times = _describe(timed[fast], timed[slow], _factors(text))
-    return Comparison(fast, slow, factor, times, clause, around)
+    return Comparison(fast, slow, factor, times, *parts)
 
 
 def _describe(fast: _Time, slow: _Time, factors: Sequence[float]) -> str:
