@@ -4,6 +4,7 @@ parts.
 
 import json
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -186,6 +187,72 @@ def test_python_before_a_sleep_is_not_on_the_line_of_the_sleep(tmp_path: Path) -
     assert 0.8 * slept < line < 1.3 * slept, page.account
     found = next((each for each in page.findings if each.line == 12), None)
     assert found is None or (found.saves_s or 0.0) < 1.3 * slept
+
+
+GREEDY = """
+import json, time
+import numpy as np
+import tensorflow as tf
+
+step = tf.function(lambda x: tf.reduce_sum(x @ x))
+x, spent = tf.ones((64, 64)), [0.0, 0.0, 0.0]
+for _ in range(1_200):
+    step(x)
+    at = time.perf_counter()
+    for k in range(20_000): k * k
+    spent[0] += time.perf_counter() - at
+    at = time.perf_counter()
+    RELEASE
+    spent[1] += time.perf_counter() - at
+print(json.dumps(spent))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", ["np.random.default_rng(0).standard_normal(8)", "y = x[:2] + 1.0"])
+def test_python_is_not_on_the_next_line_that_releases_the_interpreter_lock(
+    tmp_path: Path, release: str
+) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(GREEDY.replace("RELEASE", release))
+    page, printed = watched(program)
+    spent = json.loads(printed.splitlines()[-1])
+    looped, released = (
+        sum(row.seconds for row in page.account if row.stack and row.stack[-1].endswith(line))
+        for line in (":11", ":14")
+    )
+    # On a busy host, the sampling thread is late for some samples.
+    assert 0.5 * spent[0] < looped < 1.3 * spent[0], page.account
+    assert released < spent[1] + 0.4 * spent[0], page.account
+    assert [each.line for each in page.findings if each.code == "between-steps"] == [11]
+
+
+def test_the_switch_interval_is_short_only_while_a_sample_is_awaited_and_no_other_thread_runs() -> None:
+    usual, seen, during = sys.getswitchinterval(), Account(time.perf_counter()), list[float]()
+    awaits = SimpleNamespace(wait=lambda _: during.append(sys.getswitchinterval()))
+    seen.wait(awaits)  # type: ignore[arg-type]
+    assert during.pop() < usual / 10 and sys.getswitchinterval() == pytest.approx(usual)
+    stop = threading.Event()
+    other = threading.Thread(target=lambda: [sum(range(1_000)) for _ in iter(stop.is_set, True)])
+    other.start()
+    try:
+        for _ in range(5):
+            seen.look()
+            time.sleep(0.01)
+        seen.wait(awaits)  # type: ignore[arg-type]
+    finally:
+        stop.set()
+        other.join()
+    assert during.pop() == pytest.approx(usual)
+
+
+def test_a_switch_interval_of_the_programs_own_stays() -> None:
+    usual, seen = sys.getswitchinterval(), Account(time.perf_counter())
+    try:
+        seen.wait(SimpleNamespace(wait=lambda _: sys.setswitchinterval(0.02)))  # type: ignore[arg-type]
+        assert sys.getswitchinterval() == pytest.approx(0.02)
+    finally:
+        sys.setswitchinterval(usual)
 
 
 CLOCKED = """

@@ -34,6 +34,15 @@ SOON_S = 0.002
 """In seconds. If a sample is delayed by less than this, no other Python thread is running, because a running
 thread would hold the interpreter lock for 5 ms.
 """
+PROMPT_S = 0.000101
+"""In seconds; no program sets exactly this. The interpreter's switch interval while the sampling thread
+waits, if no other Python thread runs. With the usual 5 ms, a sample would never fall into Python code that
+releases the interpreter lock sooner.
+"""
+QUIET_S = 1.0
+"""In seconds. How long no other Python thread must have run, so that none is slowed by more switches."""
+SETTLE_S = 0.0002
+"""In seconds. A thread that only waits for the interpreter lock runs within this time after its release."""
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
 TRACING, BUILDING, SAVING, ADAPTING, IMPORTING = range(10, 15)
@@ -108,13 +117,17 @@ class Account:
     def __init__(self, began: float) -> None:
         self.began, self.main, self.task = began, Own.thread(), Own.native_thread()
         self.rows: dict[Row, float] = {}
-        self.pause, self._late = PAUSE_S, 0.0
+        self.pause, self._late, self._prompt = PAUSE_S, 0.0, False
         self.cost, self.n, self._phase = 0.0, 0, 0.0
         self._last = began
         self.ended: float | None = None
         self._row_before: Row = ENDING
         self._codes: dict[int, tuple[CodeType, int]] = {}
         self._ran = self._delayed = 0.0
+        self._slices: bytes | None = None
+        self._usual: float | None = None
+        self._others: set[tuple[int, int, int]] = set()
+        self._crowded = began - QUIET_S
         self._files: dict[str, int] = {}
         self._made: list[tuple[float, float, Row]] = []
         self._inside: list[tuple[float, Row, float, float]] = []
@@ -131,10 +144,38 @@ class Account:
     def wait(self, leaving: Flag) -> bool:
         self._phase = (self._phase + GOLDEN) % 1
         pause = self.pause * (0.5 + self._phase)
+        prompt = self._last - self._crowded >= QUIET_S
+        if prompt:
+            self._usual = Own.interval()
+            Own.set_interval(PROMPT_S)
         due = Own.now() + pause
         left = leaving.wait(pause)
-        self._late = Own.now() - due
+        self._late, self._prompt = Own.now() - due, prompt
+        self.restore()
         return left
+
+    def restore(self) -> None:
+        """Restore the interpreter's switch interval, unless the program has changed it in the meantime."""
+        usual, self._usual = self._usual, None
+        if usual is not None and abs(Own.interval() - PROMPT_S) < 1e-6:
+            Own.set_interval(usual)
+
+    def frames(self) -> dict[int, FrameType]:
+        """Return the current frames of all other threads. Read their lines before calling `sample`, which
+        lets the threads continue.
+        """
+        frames = Own.frames()
+        # Drop our own frame, because it would refer to itself through `frames`. The garbage collector would
+        # have to free it with all its references, and Python 3.11 would crash.
+        frames.pop(Own.thread(), None)
+        others = {(each, id(frame), frame.f_lasti) for each, frame in frames.items() if each != self.main}
+        if others - self._others:
+            self._crowded = Own.now()
+        self._others = others
+        return frames
+
+    def look(self) -> None:
+        self.sample(self.frames().get(self.main))
 
     def sample(self, frame: FrameType | None, late: bool = False) -> None:
         """Assign the time since the last sample to the row of this frame.
@@ -151,8 +192,7 @@ class Account:
         in_calls = self._in_calls + (now - entered if entered is not None else 0.0) - self._assigned
         in_calls = min(took, max(0.0, in_calls))
         asleep = self._asleep(took, in_calls, entered is not None)
-        soon = not late and self._late < SOON_S
-        sleeps = plain and self._waits(soon, asleep > (took - in_calls) / 2)
+        sleeps = plain and self._waits(late, asleep > (took - in_calls) / 2)
         if sleeps:
             # At its end, a loop over a dataset waits for the threads of its pipeline.
             self._slept = now, ("input" if row[1][-1] in self.iterating else "waiting", *row[1:])
@@ -356,16 +396,26 @@ class Account:
             known = self._codes[id(code)] = code, mark_of(code)
         return known[1]
 
-    def _waits(self, soon: bool, idle: bool) -> bool:
+    def _waits(self, late: bool, idle: bool) -> bool:
         """Return True if the main thread is waiting for something outside Python.
 
-        While the sampling thread holds the interpreter lock, every other thread appears to be asleep. But a
-        thread that runs Python code gives up the lock only after 5 ms. If the sample was delayed by less
-        (`soon`), the main thread is really asleep; otherwise, its processor time shows whether it was
-        (`idle`).
+        While the sampling thread holds the interpreter lock, every other thread appears to be asleep. Unlike
+        a thread that is asleep, a thread that only waits for the lock runs as soon as the lock is free.
+
+        This shows nothing if other threads may take the lock first, or if the system does not count how often
+        a thread runs. Then, the delay of the sample decides, because a thread that runs Python code gives up
+        the lock only after 5 ms; or else the main thread's processor time (`idle`).
         """
+        prompt, slices = self._prompt and not late, self._slices
+        if prompt and slices is not None:
+            Own.sleep(SETTLE_S)
+            self._times()
         state = self._read("stat").rpartition(b")")[2].split()[:1]
-        return bool(state) and state[0] != b"R" and (soon or idle)
+        if not state or state[0] == b"R":
+            return False
+        if prompt:
+            return slices == self._slices if slices is not None else idle
+        return idle or (not late and self._late < SOON_S)
 
     def _asleep(self, took: float, in_calls: float, inside: bool) -> float:
         """Return the seconds since the last sample that the thread slept outside calls.
@@ -381,8 +431,11 @@ class Account:
         return max(0.0, around - busy)
 
     def _times(self) -> tuple[float, float]:
-        """Return the seconds that the main thread ran, and the seconds that it waited for a processor."""
+        """Return the seconds that the main thread ran, and the seconds that it waited for a processor. Also
+        record how often it began to run.
+        """
         fields = self._read("schedstat").split()
+        self._slices = fields[2] if len(fields) > 2 else None
         try:
             return int(fields[0]) / 1e9, int(fields[1]) / 1e9
         except (IndexError, ValueError):

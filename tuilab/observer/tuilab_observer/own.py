@@ -45,6 +45,8 @@ class Own:
     signals = staticmethod(signal.valid_signals)
     frames = staticmethod(sys._current_frames)
     frame = staticmethod(sys._getframe)
+    interval = staticmethod(sys.getswitchinterval)
+    set_interval = staticmethod(sys.setswitchinterval)
 
 
 class Flag:

@@ -47,9 +47,7 @@ class Meanwhile:
     def _run(self) -> None:
         enough = self._enough
         while not self.account.wait(enough):
-            frames = Own.frames()
-            frames.pop(Own.thread(), None)  # see `Sampler.sample`
-            self.account.sample(frames.pop(self.account.main, None))
+            self.account.look()
         self.used += Own.thread_cpu()
 
 
@@ -83,12 +81,8 @@ class Sampler:
 
     def sample(self, late: bool = False) -> None:
         """Record the current lines of the main thread and of the thread that runs the steps."""
-        frames = Own.frames()
-        # Drop our own frame, because it would refer to itself through `frames`. The garbage collector would
-        # have to free it with all its references, and Python 3.11 would crash.
-        frames.pop(Own.thread(), None)
-        self.account.sample(frames.get(self.account.main), late)
-        frame = frames.pop(self.process.thread_of_steps, None)
+        frames = self.account.frames()
+        main, frame = frames.get(self.account.main), frames.pop(self.process.thread_of_steps, None)
         where = site(frame)
         while frames:
             maker = site(frames.popitem()[1])
@@ -101,6 +95,7 @@ class Sampler:
             self.samples[key] = self.samples.get(key, 0) + 1
         if self.facts.opened and inside in (None, BEFORE):
             self._look_for_ops(frame)
+        self.account.sample(main, late)
 
     def _look_for_ops(self, frame: FrameType | None) -> None:
         """Record whether the thread that runs the steps is executing an individual op, and which user lines

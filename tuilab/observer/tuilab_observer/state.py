@@ -64,11 +64,7 @@ class State:
 
     def _sample(self) -> None:
         while not self.account.wait(self._enough):
-            # Drop our own frame, because it would refer to itself through `frames`. The garbage collector
-            # would have to free it with all its references, and Python 3.11 would crash.
-            frames = Own.frames()
-            frames.pop(Own.thread(), None)
-            self.account.sample(frames.pop(self.account.main, None))
+            self.account.look()
 
     def pause(self) -> bool:
         """Stop the sampling thread that runs before TensorFlow is imported. Return True if it was running.
@@ -92,6 +88,7 @@ class State:
     def forked(self) -> None:
         """Drop the parent's connection in a forked child."""
         old, resume = self.observer, self._resume
+        self.account.restore()
         self.account = Account(Own.now())
         if old is not None:
             old.process.channel.close()
