@@ -202,10 +202,54 @@ def test_a_step_faster_than_its_hidden_input_may_wait_for_it() -> None:
     """A graph would take about 4% of this step."""
     hidden, short = of_eager_step(eager_step(0.01, beside=0.5)), of_eager_step(eager_step(0.01, beside=0.02))
     assert hidden.if_input_keeps_up and gained(hidden).startswith("saves up to ")
-    assert hidden.message.endswith(
-        "; during each step, the input pipeline works for 17.0 ms on other threads"
-    )
+    assert hidden.message.endswith("; the input pipeline works for 17.0 ms per batch on other threads")
     assert not short.if_input_keeps_up and "pipeline" not in short.message
+
+
+def test_no_step_takes_less_time_than_its_input_unless_the_input_is_parallel() -> None:
+    """A graph would take about 4% of this step, and its serial input takes 50%."""
+    serial, parallel = (
+        at_most(of_eager_step(eager_step(0.01, (root, f"{root}::{kind}"), beside=0.5)))
+        for root, kind in (("Root::Prefetch", "Map"), ("Root::Prefetch", "ParallelMapV2"))
+    )
+    assert serial is not None and serial.step == pytest.approx(2.0, rel=0.02)
+    assert parallel is not None and parallel.step is not None and parallel.step > 10
+
+
+def generator(**spent: float) -> dict[str, Bottleneck]:
+    """Return the findings for a `fit` that waits 60% of the time for a generator and a map in Python.
+
+    spent: seconds per step of the pipeline's stages; those that make batches wait for their inputs.
+    """
+    process, window = Process(), seen()
+    for told in events():
+        if isinstance(told, Dataset):
+            kinds = [
+                ("Prefetch", ()),
+                ("Batch", ()),
+                ("Map", ("EagerPyFunc",)),
+                ("FlatMap", ("GeneratorDataset",)),
+            ]
+            stages = [
+                Stage(stage=kind, ops=ops, own=True, file="train.py", line=n)
+                for n, (kind, ops) in enumerate(kinds)
+            ]
+            told = msgspec.structs.replace(told, stages=tuple(stages))
+        process.apply(told)
+    window.steps = [{"waiting for input": 0.060, "compute on GPU": 0.040}] * 12
+    merged, path = "Root::Prefetch::MapAndBatch", "Root::Prefetch::MapAndBatch::FlatMap"
+    window.stages = {merged: sum(spent.values()), path: 0.0, f"{path}[0]::Generator": spent["made"]}
+    process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
+    return {each.code: each for each in findings(Case(process, {}, Beside()))}
+
+
+def test_each_stage_of_a_serial_pipeline_saves_its_own_part() -> None:
+    found = generator(made=0.070, mapped=0.030)
+    assert found["input-bound"].line == 3 and "a Python generator is slowest" in found["input-bound"].message
+    assert found["input-bound"].share == pytest.approx(0.6)
+    assert found["python-in-map"].line == 2 and found["python-in-map"].share == pytest.approx(0.3)
+    found = generator(made=0.030, mapped=0.070)
+    assert found["input-bound"].line == 2 and ".map is slowest" in found["input-bound"].message
 
 
 def test_a_pipeline_that_prepares_nothing_during_the_step_keeps_the_estimate_but_not_its_wait() -> None:

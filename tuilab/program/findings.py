@@ -129,16 +129,17 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
     if not any(each.code in SAVES_WAITING for each in found.values()):
         explained = {(each.file, each.line) for each in found.values()}
         found |= {each.key: each for each in waiting_elsewhere(case, explained)}
-    waits, pace = _waited(case)[0], _prepared(case)
-    limited = [limited_by_input(each, waits, pace) for each in found.values()]
-    if pace:
-        took = seconds(pace * case.of.profiled_step_s)
-        meanwhile = f"; during each step, the input pipeline works for {took} on other threads"
+    waits, prepared = _waited(case)[0], _prepared(case)
+    usual = case.of.mean_step_s
+    pace = min(1.0, prepared / usual) if prepared and usual else prepared
+    limited = [limited_by_input(each, waits, pace, _is_serial(case.of)) for each in found.values()]
+    if prepared and pace:
+        meanwhile = f"; the input pipeline works for {seconds(prepared)} per batch on other threads"
         limited = [
             replace(each, message=each.message + meanwhile)
-            if each.if_input_keeps_up and exceeds(each, pace)
+            if each.if_input_keeps_up and exceeds(before, pace)
             else each
-            for each in limited
+            for each, before in zip(limited, found.values(), strict=True)
         ]
     if any(each.code == "input-bound" for each in limited):
         limited = [
@@ -404,7 +405,7 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
 
 
 def _prepared(case: Case) -> float | None:
-    """Return the share of a step during which other threads work for the input pipeline; 0 if unknown.
+    """Return the seconds per batch for which other threads work for the input pipeline; 0 if unknown.
 
     Returns None if the profile's iterators rule out that the pipeline prepares batches during a step.
     """
@@ -414,8 +415,8 @@ def _prepared(case: Case) -> float | None:
     ran = iterators(of)
     if ran and not of.makers and not any(part.startswith(AHEAD) for part in ran):
         return None
-    whole = total_seconds(of.seen)
-    return sum(seen.preparing * len(seen.steps) for _, seen in of.profiled) / whole if whole else 0.0
+    steps = sum(len(seen.steps) for _, seen in of.profiled)
+    return sum(seen.preparing * len(seen.steps) for _, seen in of.profiled) / steps if steps else 0.0
 
 
 def pipeline(of: Process) -> Dataset | None:
@@ -470,41 +471,88 @@ def crowded(of: Process, kind: str = "") -> float:
     return min(1.0, max(0.0, beside / of.hello.processors))
 
 
+def _spent(of: Process) -> dict[str, float]:
+    """Return the seconds per step that each iterator of the pipeline takes, by its path, without its inputs
+    and without the stages that only pass batches on.
+    """
+    spent: dict[str, float] = defaultdict(float)
+    for _, seen in of.profiled:
+        for path, value in seen.stages.items():
+            spent[re.sub(r"\[\d+\]", "", path)] += value * len(seen.steps)
+    steps = sum(len(seen.steps) for _, seen in of.profiled)
+    spent = {
+        path: value / steps
+        for path, value in spent.items()
+        if path.rpartition("::")[2] not in ("Root", "Prefetch")
+    }
+    # The inputs of this iterator run in a thread of their own, for which the iterator waits.
+    return {
+        path: max(0.0, value - sum(spent[each] for each in spent if each.startswith(path + "::")))
+        if path.endswith("MapAndBatch")
+        else value
+        for path, value in spent.items()
+    }
+
+
 def slowest(case: Case) -> tuple[Stage | None, bool]:
     """Return the pipeline's slowest stage, and True if TensorFlow ran that stage in parallel.
 
-    Uses the iterators in the profile, because TensorFlow may fuse and parallelize stages. Of the stages that
-    take at least half as long as the longest, returns the one nearest to the data source.
+    Uses the iterators in the profile, because TensorFlow may fuse and parallelize stages. A parallel stage
+    that takes longest may wait for its inputs. Then, of the stages that take at least half as long, returns
+    the one nearest to the data source.
     """
-    fed = pipeline(case.of)
-    if fed is None:
+    fed, spent = pipeline(case.of), _spent(case.of)
+    path = max(spent, key=lambda one: spent[one], default="")
+    if fed is None or not spent or not spent[path]:
         return None, False
-    spent: dict[str, float] = defaultdict(float)
-    for _, seen in case.of.profiled:
-        for path, value in seen.stages.items():
-            spent[re.sub(r"\[\d+\]", "", path)] += value
-    spent = {path: v for path, v in spent.items() if path.rpartition("::")[2] not in ("Root", "Prefetch")}
-    longest = max(spent.values(), default=0.0)
-    busy = [path for path, value in spent.items() if value >= longest / 2 and longest > 0]
-    if not busy:
-        return None, False
-    path = max(busy, key=lambda one: one.count("::"))
-    kinds = [_kind(part) for part in path.split("::")]
-    wanted = kinds[-1]
-    best: Stage | None = None
-    for dataset in [fed, *reversed(case.of.datasets)]:
-        stages = [stage for stage in dataset.stages if _kind(stage.stage) == wanted]
-        if not stages:
-            continue
-        # If several stages of the dataset have this kind, choose the one at the same position among them as
-        # in the profile's path.
-        above = kinds.count(wanted) - 1
-        best = stages[min(above, len(stages) - 1)]
-        break
     own = path.rpartition("::")[2]
+    if own.startswith("Parallel"):
+        path = max(
+            (one for one, value in spent.items() if value >= spent[path] / 2), key=lambda one: one.count("::")
+        )
+        own = path.rpartition("::")[2]
+    best = next(filter(None, (_stage_at(path, each) for each in [fed, *reversed(case.of.datasets)])), None)
     # TensorFlow merges a map with a batch, but makes calls of Python code parallel only on request.
     asked = best is None or best.stage.startswith("Parallel") or not PYTHON & set(best.ops)
     return best, "Parallel" in own or ("MapAndBatch" in own and asked)
+
+
+def _is_serial(of: Process) -> bool:
+    """Return True if no stage of the pipeline is parallel, so that a batch takes at least the time that the
+    stages work for it.
+    """
+    fed = pipeline(of)
+    asked = fed is not None and any(stage.stage.startswith("Parallel") for stage in fed.stages)
+    return not asked and not any(part.startswith("Parallel") for part in iterators(of))
+
+
+def _stage_at(path: str, dataset: Dataset) -> Stage | None:
+    """Return the stage of a dataset that a path in the profile leads to; None if the dataset has none."""
+    kinds = [_kind(part) for part in path.split("::")]
+    if kinds[-1] == "Generator":
+        return next((stage for stage in dataset.stages if "GeneratorDataset" in stage.ops), None)
+    stages = [stage for stage in dataset.stages if _kind(stage.stage) == kinds[-1]]
+    # If several stages have this kind, choose the one at the same position among them.
+    return stages[min(kinds.count(kinds[-1]), len(stages)) - 1] if stages else None
+
+
+def _without(case: Case, stage: Stage | None, share: float) -> float:
+    """Return the share of a step that is saved if a stage of the pipeline takes no time.
+
+    The other stages take as long as before, and may still make the step wait. share: share of a step spent
+    waiting for input. Assumes that the stage causes all of it if the pipeline has parallel stages.
+    """
+    fed, spent = pipeline(case.of), _spent(case.of)
+    if fed is None or stage is None or not _is_serial(case.of):
+        return share
+    parts: dict[int, float] = defaultdict(float)
+    for path, value in spent.items():
+        parts[path.count("Prefetch")] += value  # a prefetched part works in a thread of its own
+    whole = max(parts.values(), default=0.0)
+    for path, value in spent.items():
+        if _stage_at(path, fed) is stage:
+            parts[path.count("Prefetch")] -= value
+    return min(share, 1 - max(parts.values()) / whole) if whole else share
 
 
 def _kind(name: str) -> str:
@@ -525,17 +573,23 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
         yield from _find_python_map(case, share, interval)
         return
     held, parallel = slowest(case)
-    stage, kind = _at_fault(case, held, parallel)
+    stage, kind = _at_fault(case, held)
     beside = crowded(case.of)
     # The processors that the input uses may also have slowed the step, so this raises only the maximum.
     low, high = interval or (share, share)
     interval = low, min(1.0, high + beside)
-    yield _input_bound(case, stage, kind, share, interval, beside, parallel and stage is held and not kind)
-    if stage is not None and kind == "python":
-        serial = stage.stage == "Map" and not parallel
+    saved = _without(case, stage, share)
+    ends = min(low, saved), interval[1]
+    yield _input_bound(case, stage, kind, share, saved, ends, beside, parallel and stage is held and not kind)
+    python = [stage] if stage is not None and kind == "python" else [] if parallel else _python_maps(case)
+    for each in python[:1]:
+        serial = each.stage == "Map" and not parallel
         how = ", one at a time" if serial else "; its Python code holds the GIL"
-        yield _python_in_map(case, stage, how, share, interval, serial=serial, part_of="input-bound")
-    elif stage is not None and stage is held and held.stage == "Map" and not parallel:
+        saved = _without(case, each, share)
+        ends = min(low, saved), interval[1]
+        if saved >= NEGLIGIBLE:
+            yield _python_in_map(case, each, how, saved, ends, serial=serial, part_of="input-bound")
+    if stage is not None and stage is held and not kind and held.stage == "Map" and not parallel:
         yield _finding(
             case,
             "serial-map",
@@ -549,26 +603,27 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     yield from _not_prefetched(case, share, interval)
 
 
-def _at_fault(
-    case: Case, held: Stage | None, parallel: bool
-) -> tuple[Stage | None, Literal["", "python", "generator"]]:
+def _at_fault(case: Case, held: Stage | None) -> tuple[Stage | None, Literal["", "python", "generator"]]:
     """Return the user's stage that makes the step wait, if known, and the kind of Python code that the stage
     runs.
 
-    held: the slowest stage. parallel: True if the slowest stage runs in parallel. If it does not, a map in
-    Python takes precedence, because its time adds to that of the slowest stage.
+    held: the slowest stage.
     """
     fed = pipeline(case.of)
-    stages = [stage for stage in (fed.stages if fed else ()) if stage.own]
-    python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
-    generators = [s for s in stages if s.stage == "FlatMap" and (PYTHON | {"GeneratorDataset"}) & set(s.ops)]
-    if held is not None and not held.own:
-        held = None
-    if python and (held is None or held in python or not parallel):
-        return next((stage for stage in python if stage is held), python[0]), "python"
-    if generators and (held is None or held.stage in ("FlatMap", "Generator")):
-        return generators[0], "generator"
-    return held, ""
+    flat = [stage for stage in (fed.stages if fed else ()) if stage.own and stage.stage == "FlatMap"]
+    generators = [stage for stage in flat if (PYTHON | {"GeneratorDataset"}) & set(stage.ops)]
+    python = _python_maps(case)
+    if held is None or not held.own:
+        held = next(iter(python or generators), None)
+    if held in python:
+        return held, "python"
+    return held, "generator" if held in generators else ""
+
+
+def _python_maps(case: Case) -> list[Stage]:
+    fed = pipeline(case.of)
+    stages = [stage for stage in (fed.stages if fed else ()) if stage.own and _kind(stage.stage) == "Map"]
+    return [stage for stage in stages if PYTHON & set(stage.ops)]
 
 
 def _input_bound(
@@ -576,10 +631,14 @@ def _input_bound(
     stage: Stage | None,
     kind: str,
     share: float,
-    interval: tuple[float, float] | None,
+    saved: float,
+    interval: tuple[float, float],
     beside: float,
     parallel: bool,
 ) -> Bottleneck:
+    """Return the finding that the step waits for input. saved: share of a step that is saved if the stage
+    takes no time.
+    """
     step = case.of.times().median_s or 0.0
     text = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) is input wait"
     if stage is not None:
@@ -595,7 +654,7 @@ def _input_bound(
         advice = "input-bound, generator"
     at = (stage.file, stage.line) if stage else case.step_at()
     sizes = batches(case.of)
-    return _finding(case, "input-bound", at, text, share, advice=advice, interval=interval, sizes=sizes)
+    return _finding(case, "input-bound", at, text, saved, advice=advice, interval=interval, sizes=sizes)
 
 
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
@@ -627,11 +686,7 @@ def _find_python_map(case: Case, share: float, interval: tuple[float, float] | N
 
     Ignores TensorFlow's own ops, because their processor time is the pipeline's regular work.
     """
-    fed = pipeline(case.of)
-    chain = fed.stages if fed else ()
-    python = [stage for stage in chain if stage.own and _kind(stage.stage) == "Map"]
-    python = [stage for stage in python if PYTHON & set(stage.ops)]
-    beside = crowded(case.of, "Map")
+    python, beside = _python_maps(case), crowded(case.of, "Map")
     # A map that sleeps or waits for a disk uses no processor.
     if case.of.processors < FULL or not python or case.of.undisturbed(share + beside) < WAITING:
         return

@@ -371,12 +371,21 @@ class Process:
             seen = (self.samples + self.after).total()
             since = self.last - (self.hello.now if self.hello else 0.0)
             return since * self.stacks.total() / seen if seen else 0.0
-        starts, traced = self.steps.starts, self.steps.traced
-        took = [b - a for i, (a, b) in enumerate(pairwise(starts)) if i not in traced]
+        took = self._untraced()
         if not took:
             return 0.0
         most = LONG * sorted(took)[len(took) // 2]
         return sum(min(each, most) for each in took) / self.steps.kept
+
+    @property
+    def mean_step_s(self) -> float:
+        """Mean seconds from the start of a step to that of the next; 0 if unknown."""
+        took = self._untraced()
+        return sum(took) / len(took) if took else self.profiled_step_s
+
+    def _untraced(self) -> list[float]:
+        starts, traced = self.steps.starts, self.steps.traced
+        return [b - a for i, (a, b) in enumerate(pairwise(starts)) if i not in traced]
 
     def times(self) -> p.StepTimes:
         if not self.kind:

@@ -19,20 +19,24 @@ def factor(share: float) -> float:
     return 1 / (1 - min(share, LARGEST))
 
 
-def limited_by_input(finding: Bottleneck, waits: float, pace: float | None) -> Bottleneck:
+def limited_by_input(
+    finding: Bottleneck, waits: float, pace: float | None, serial: bool = False
+) -> Bottleneck:
     """Return the finding with the limits that the input sets.
 
-    waits: share of a step spent waiting for input. pace: share of a step during which the pipeline prepares
-    other batches; None if it prepares none. If it does, a faster step may only wait longer, so the fix may
-    save nothing. A fix that does not concern the input leaves the wait as it is.
+    waits: share of a step spent waiting for input. pace: the pipeline's work for a batch in other threads, as
+    a share of a step; None if it prepares no batch during a step. If it does, a faster step may only wait
+    longer, so the fix may save nothing. A fix that does not concern the input leaves the wait as it is.
+    serial: True if the pipeline prepares one batch at a time, so that a step cannot take less than its work.
     """
     if finding.code in SAVES_WAITING or (finding.share is None and finding.code in BETWEEN_PIPELINES):
         return finding
     if pace is not None and (finding.gain_at_most or 0.0) > 1:
         finding = replace(finding, if_input_keeps_up=waits >= NEGLIGIBLE or exceeds(finding, pace))
-    if finding.share is None or not finding.gain_at_most or not waits or finding.code in OF_THE_PROGRAM:
+    least = max(waits, pace or 0.0) if serial else waits
+    if finding.share is None or not finding.gain_at_most or not least or finding.code in OF_THE_PROGRAM:
         return finding
-    left = max(0.0, 1 - waits)
+    left = max(0.0, 1 - least)
     most, ends = factor(left), finding.gain_ci95
     of = min(1.0, left / share_of(finding.gain_at_most)) if finding.gain_at_most > 1 else 1.0
     return replace(
@@ -48,7 +52,7 @@ def limited_by_input(finding: Bottleneck, waits: float, pace: float | None) -> B
 def exceeds(finding: Bottleneck, pace: float) -> bool:
     """Return True if the input of a step takes longer to prepare than a step would take after the fix.
 
-    pace: share of a step during which the pipeline prepares other batches.
+    pace: the pipeline's work for a batch in other threads as a share of a step.
     """
     return finding.share is not None and pace > 1 - finding.share
 

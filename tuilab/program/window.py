@@ -51,7 +51,8 @@ class Seen:
     launching these ops takes. starting: the part of `one_by_one` in which no op computes. counts: number of
     runs per step of each op. stages: seconds per step in which each iterator of the pipeline worked, by its
     path (`Root::Prefetch::Map`), without its inputs. on_main: iterators that ran on the stepping thread.
-    preparing: seconds per step in which at least one other thread worked for the input pipeline.
+    preparing: seconds per batch in which at least one other thread worked for the input pipeline, also during
+    steps that contain other work.
     devices: share of the steps' time in which a device computed.
     """
 
@@ -90,10 +91,11 @@ def look(data: bytes, usual_s: float = 0.0) -> Seen:
     if not spans:
         return Seen(errors=recording.errors)
     usual = usual_s / PICO or sorted(end - start for start, end in spans)[len(spans) // 2]
-    spans = [(start, end) for start, end in spans if end - start <= LONG * usual]
+    every, spans = spans, [(start, end) for start, end in spans if end - start <= LONG * usual]
     if not spans:
         return Seen(errors=recording.errors)
     out = _shared(found, spans, main, recording.errors)
+    out.preparing = _overlap(_preparing(found, main), _union(every)) * PICO / len(every)
     if loop:
         begun = spans[0][0]
         out.loop = tuple(((start - begun) * PICO, (end - begun) * PICO) for start, end in spans)
@@ -173,12 +175,9 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
     spent: dict[Key, list[Interval]] = defaultdict(list)
     own: dict[str, list[Interval]] = defaultdict(list)
     copying: list[Interval] = []
-    preparing: list[Interval] = []
     for segment in found.segments:
         key, phase = segment.meaning.key, segment.meaning.phase or ""
         if segment.pipeline and segment.lane != main:
-            if phase != "input_wait":
-                preparing.append((segment.start, segment.end))
             continue
         at = (segment.start, segment.end)
         if phase == "compute" and key is not None:
@@ -217,8 +216,16 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
     _one_by_one(out, found, main, computing.get(HOST, []), within, steps)
     out.counts = {key: number / steps for key, number in _runs(found, within).items()}
     _pipeline(out, found, main, within, steps)
-    out.preparing = _overlap(_union(preparing), within) * PICO / steps
     return out
+
+
+def _preparing(found: Activity, main: int) -> list[Interval]:
+    """Return when a thread other than the stepping thread works for the input pipeline."""
+    return _union(
+        (segment.start, segment.end)
+        for segment in found.segments
+        if segment.pipeline and segment.lane != main and segment.meaning.phase != "input_wait"
+    )
 
 
 def _one_by_one(
