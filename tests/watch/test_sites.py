@@ -133,8 +133,22 @@ def test_a_model_that_is_called_row_by_row_is_named_and_one_of_many_rows_is_not(
     text = LOOP.replace("model.predict(row)", "model(row)")
     (found,) = findings(Case(of, {FILE: text}, Beside()))
     assert (found.code, found.line) == ("eager-step", 4) and "called 100 times" in found.message
+    of.counted[FILE, 4, "Model.__call__"] = 100, 200
+    (found,) = findings(Case(of, {FILE: text}, Beside()))
+    assert "called 100 times, 2 rows at a time, and" in found.message
     of.counted[FILE, 4, "Model.__call__"] = 100, 3_200
     assert not findings(Case(of, {FILE: text}, Beside()))
+
+
+@pytest.mark.parametrize(
+    "call", ["    with tf.GradientTape() as tape: model(row)", "    model(row, training=True)"]
+)
+def test_a_call_of_a_model_in_a_training_step_is_not_to_be_called_for_all_rows(call: str) -> None:
+    of = process({("eager", 2, "Model.__call__"): 6.0})
+    of.counted[FILE, 2, "Model.__call__"] = 100, 100
+    text = f"for row in rows:\n{call}\n"
+    assert not findings(Case(of, {FILE: text}, Beside()))
+    assert findings(Case(of, {FILE: text.replace("Gradient", "").replace("=True", "=False")}, Beside()))
 
 
 def test_ops_inside_a_subclassed_model_count_as_the_call_of_the_model() -> None:

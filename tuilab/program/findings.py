@@ -358,8 +358,9 @@ def model_calls(case: Case) -> Iterator[Bottleneck]:
             continue
         if site.samples > FEW_STEPS * site.count:
             continue
-        text = f"the model is called {plural(site.count, 'time')}, a row at a time, and runs op by op: "
-        text += seconds(took)
+        rows = round(site.samples / site.count)
+        each = f", {'a row' if rows == 1 else f'{rows} rows'} at a time" if rows else ""
+        text = f"the model is called {plural(site.count, 'time')}{each}, and runs op by op: {seconds(took)}"
         advice, most_s = "eager-step, a model", max(took, line_s(sites, site))
         yield _finding(case, "eager-step", site.at, text, advice=advice, spent_s=took, most_s=most_s)
 

@@ -75,6 +75,7 @@ def sites_of(case: Case) -> list[Site]:
 
 def calls_of_models(case: Case) -> list[Site]:
     """Return the lines that call a model outside a tf.function, with the seconds of the ops in these calls.
+    Calls that train the model are left out, because they belong to a training step.
 
     The ops of a subclassed model run on lines of the model's own code. Their time counts for the line of the
     outermost model call.
@@ -83,6 +84,8 @@ def calls_of_models(case: Case) -> list[Site]:
     for (kind, stack, _, _), took in case.of.spent.items():
         calls = (n for n, at in enumerate(stack, 1) if (*at, "Model.__call__") in case.of.counted)
         if kind != "eager" or not (outermost := next(calls, 0)):
+            continue
+        if any(source.trains(case.sources, *each) for each in stack[:outermost]):
             continue
         at = stack[outermost - 1]
         if at not in found:

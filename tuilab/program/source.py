@@ -192,6 +192,24 @@ def _functions(text: str) -> list[tuple[int, int, str]]:
     ]
 
 
+def trains(sources: Mapping[str, str], file: str, number: int) -> bool:
+    """Return True if a line is under a gradient tape or calls a model with training=True."""
+    return any(first <= number <= last for first, last in _training(sources.get(file, "")))
+
+
+@cache
+def _training(text: str) -> list[tuple[int, int]]:
+    tree, found = tree_of(text), []
+    for node in ast.walk(tree) if tree is not None else ():
+        tapes = [item.context_expr for item in node.items] if isinstance(node, ast.With) else []
+        under = any("GradientTape" in ast.unparse(each) for each in tapes)
+        words = node.keywords if isinstance(node, ast.Call) else []
+        if under or any(each.arg == "training" and ast.unparse(each.value) == "True" for each in words):
+            assert isinstance(node, ast.With | ast.Call)
+            found.append((node.lineno, node.end_lineno or node.lineno))
+    return found
+
+
 def call_with(sources: Mapping[str, str], name: str, keywords: Container[str]) -> tuple[str, int]:
     """Return file and line of the first call of that name; a call with one of these keywords takes
     precedence.
