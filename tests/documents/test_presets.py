@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from tests.documents.expected import DATA, documents, report_of
@@ -125,7 +127,7 @@ def test_a_claim_about_another_size_dtype_or_task_is_not_decided(about, decided)
         ("Eager execution is much slower than a tf.function.", "graph", 1.5),
         ("With XLA it runs three times faster.", "xla", 3.0),
         ("tf.function makes `tf.matmul` 3 times faster than eager mode.", "graph", 3.0),
-        ("On my laptop tf.function is 50× slower than eager.", "eager", 50.0),
+        ("On my machine tf.function is 50× slower than eager.", "eager", 50.0),
         ("With jit_compile=True the step is 3x faster than eager code.", "xla", 3.0),
         ("Without tf.function the step takes 5 ms, with tf.function 1 ms: a 5x speedup.", "graph", 5.0),
     ],
@@ -225,11 +227,26 @@ def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
         "A rewritten graph is faster than eager mode.",
         "XLA is faster than eager NumPy code.",
         "Graph mode is faster than eager mode on the CPU and on the GPU.",
+        "XLA is under 4 times faster than eager mode.",
+        "XLA is 5 ms faster than eager mode.",
+        "XLA beats eager mode by 5 ms.",
+        "XLA outperforms eager mode by a hair.",
+        "XLA outperforms eager mode at 64 threads.",
+        "Graph mode is faster than eager mode on a laptop.",
+        "We hoped XLA outperforms eager mode.",
     ],
 )
 def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sentence):
     example = beside(sentence)
-    assert not example.presets[0].claims and example.unread == (sentence,)
+    ((unread, why),) = example.unread
+    assert not example.presets[0].claims and unread == sentence
+    (word,) = re.findall("“(.+)”", why) or [""]
+    assert word in sentence and (word or "both devices" in why or "which of two" in why)
+
+
+def test_the_document_may_say_up_to_and_speak_of_its_example() -> None:
+    (claim,) = claims("XLA is up to 4 times faster than eager mode for this transform.")
+    assert (claim.when.by, claim.when.most) == (1.0, 4.0) and "by at most 4×" in claim.text
 
 
 @pytest.mark.parametrize(

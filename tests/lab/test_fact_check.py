@@ -129,9 +129,8 @@ def test_an_article_with_only_untestable_comparisons_lists_them(tmp_path):
         "Graph mode is faster than eager mode in production.\n"
     )
     check, presets = fact_check.article(article)
-    assert [(s.line, s.verdict, s.evidence) for s in check.statements] == [
-        (7, "untestable", fact_check.UNREAD)
-    ]
+    (statement,) = check.statements
+    assert (statement.line, statement.verdict) == (7, "untestable") and "“production”" in statement.evidence
     assert presets == []
 
 

@@ -126,7 +126,8 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
         word = "confirmed"
     elif high < when.by or high == when.by == 1 or low > most:
         word = "refuted"
-    taken = f"; {threshold(claim, when.amount)}" if when.by != 1 else ""
+    stated = when.by != 1 or when.most is not None
+    taken = f"; {threshold(claim, when.amount)}" if stated else ""
     figures = f"{a.label} took {_figure(a, point)}, {b.label} {_figure(b, point)}"
     return word, f"{figures}: {_speed(speedup, when.by, by_rounds(speedup, b, a, point))}{taken}."
 

@@ -296,7 +296,7 @@ def _examine(
     parts: dict[str, str],
     gaps: list[Gap],
     unmeasured: tuple[Claim, ...],
-    untested: tuple[str, ...],
+    untested: tuple[tuple[str, str], ...],
 ) -> ExampleReport:
     block = example.block
     good: list[Preset] = []

@@ -38,8 +38,10 @@ class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
     """
     unmeasured: tuple[Claim, ...] = ()
     """Claims near the example about ops or shapes that none of its presets measures."""
-    unread: tuple[str, ...] = ()
-    """Sentences near the example that compare devices or modes, but not plainly enough to be tested."""
+    unread: tuple[tuple[str, str], ...] = ()
+    """Sentences near the example that compare devices or modes, but not plainly enough to be tested, each
+    with the reason.
+    """
     unresolved: tuple[Unresolved, ...] = ()
 
 

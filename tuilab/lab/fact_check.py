@@ -171,8 +171,8 @@ def of_report(report: "DocumentReport") -> tuple[FactCheck, list[Preset]]:
     measured = {claim.quoted for preset in found for claim in preset.claims}
     unmeasured = dict.fromkeys(claim for example in report.examples for claim in example.unmeasured)
     rows = [(claim.text, claim.quoted, UNMEASURED) for claim in unmeasured if claim.quoted not in measured]
-    for sentence in dict.fromkeys(each for example in report.examples for each in example.unread):
-        rows.append((sentence, "", UNREAD))
+    unread = dict(each for example in report.examples for each in example.unread)
+    rows += [(sentence, "", why) for sentence, why in unread.items()]
     for text, quoted, why in rows:
         line = _quoting(prose, quoted or text)
         check.statements.append(
@@ -186,8 +186,6 @@ UNMEASURED = (
     "decides it."
 )
 """Shown as the evidence for a claim about ops or sizes that no nearby preset measures."""
-UNREAD = "tuilab tests only sentences that plainly say which side is faster; this one says something else."
-"""Shown as the evidence for a comparison of devices or modes in words that tuilab does not know."""
 CLAIMS = "that one device or mode is faster, that copies dominate, or that the devices wait for their input"
 """Kinds of claims that tuilab recognizes in prose, as clauses for a message."""
 

@@ -38,8 +38,10 @@ class Faster(_Condition, frozen=True, kw_only=True, tag="faster"):
 
     @property
     def amount(self) -> str:
-        """The claimed range, such as `at least 2×` or `1.6× to 2.5×`."""
-        return f"at least {self.by:g}×" if self.most is None else f"{self.by:g}× to {self.most:g}×"
+        """The claimed range, such as `at least 2×`, `at most 4×` or `1.6× to 2.5×`."""
+        if self.most is None:
+            return f"at least {self.by:g}×"
+        return f"{self.by:g}× to {self.most:g}×" if self.by > 1 else f"at most {self.most:g}×"
 
 
 class PlacedOn(_Condition, frozen=True, kw_only=True, tag="placed-on"):

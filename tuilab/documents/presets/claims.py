@@ -7,6 +7,8 @@ import msgspec
 
 from tuilab.documents.example import Example
 from tuilab.documents.presets.comparison import (
+    COUNT,
+    UNIT,
     Comparison,
     compare,
     numbers,
@@ -65,14 +67,14 @@ _PLAIN = frozenset(
         improvement speedup speed speed-up advantage clear winner time times factor fold least more up about
         around roughly nearly almost approximately some much far wide vastly significant significantly
         substantial substantially dramatic dramatically considerable considerably half third quarter fifth
-        tenth twice double order orders magnitude percent both same each every all average median laptop
-        machine computer server host desktop workstation box version mode execution code function call calls
+        tenth twice double order orders magnitude percent both same each every all average median
+        machine computer host version mode execution code function call calls
         step steps loop example benchmark test result results op ops operation operations input inputs
         product products plain numbers number elements element values value samples sample matrix matrices
         tensor tensors data array arrays filters many tf math linalg signal nn we you i observe see saw get
         got measure measured performance implementation implementations will can show observed entire
         entirely loops available compiled jit_compile cases case practice fact comparison contrast
-        particular general summary tests experiments measurements benchmarks which most cores desk
+        particular general summary tests experiments measurements benchmarks which most cores
         signal short one ones wrapping running note notice
         """
     )
@@ -80,6 +82,17 @@ _PLAIN = frozenset(
 _SUBJECT = re.compile(r"\b(?:for|in|during|when|on|with|under|after)\b((?:\s+[^\s,;:.!?]+){1,4})", _FLAGS)
 # Punctuation and words between the part of a sentence with the comparison and the rest.
 _ENDS = re.compile(r"[,;:()!?—–]|\.(?!\w)|\b(?:because|since|as|due|thanks|which|and|but|so)\b", _FLAGS)
+# A noun that refers to the example, as in `for this transform`, or to the machine on which its author ran it.
+_THIS = re.compile(
+    r"\b(?:for|of) (?:this|that|these|the) \w+|\bon my (?:laptop|desktop|workstation|desk|pc)\b", _FLAGS
+)
+# A number that is a difference, or that limits a factor from above.
+_LIMITED = re.compile(
+    rf"\b(?:under|below|within|beneath) (?:about )?{COUNT} ?(?:[x×]|times|fold)"
+    rf"|{COUNT} ?(?:{UNIT}) (?:faster|quicker|slower|ahead|less|sooner)\b"
+    rf"|\bby (?:about )?{COUNT} ?(?:{UNIT})\b",
+    _FLAGS,
+)
 _SETTING = re.compile(r"\b\w+ ?= ?\d[\d,]*")
 _WORD = re.compile(r"[^\W\d_][\w.'’-]*")
 
@@ -214,35 +227,49 @@ def claims(sentences: Sequence[str], workload: str = "") -> tuple[Claim, ...]:
     return tuple(found.values())
 
 
-def unread(sentences: Sequence[str]) -> tuple[str, ...]:
-    """Return the sentences that compare devices or modes, but not plainly enough to become claims."""
-    plain = {sentence: _without_markup(sentence) for sentence in sentences}
-    return tuple(
-        sanitize_line(sentence, 400)
-        for sentence, text in plain.items()
-        if ((found := compare(text)) is not None and not _is_plain(found)) or says_equal(text)
-    )
+def unread(sentences: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the sentences that compare devices or modes, but not plainly enough to become claims, each with
+    the reason.
+    """
+    out = []
+    for sentence in sentences:
+        plain = _without_markup(sentence)
+        found = compare(plain)
+        why = "" if found is None else _why_not_plain(found)
+        if why or says_equal(plain):
+            why = f"tests only plain comparisons; {why}" if why else "tests only which of two is faster"
+            out.append((sanitize_line(sentence, 400), f"tuilab {why}."))
+    return tuple(out)
 
 
 def _without_markup(sentence: str) -> str:
     return sentence.replace("*", "").replace("`", "")
 
 
-def _is_plain(found: Comparison) -> bool:
-    """Return True if nothing in a sentence changes what its comparison says or what it is about."""
-    parts = [_without_named(text) for text in (found.before, found.clause, found.after)]
+def _why_not_plain(found: Comparison) -> str:
+    """Return what in a sentence may change what its comparison says or what it is about, as a clause; "" if
+    nothing does.
+    """
+    if found.device == "CPU and GPU":
+        return "this one names both devices"
+    whole = (found.before, found.clause, found.after)
+    parts = [_without_named(text) for text in whole]
     before, clause, after = parts
     devices = () if found.fast in ("CPU", "GPU") else ("CPU", "GPU")
     subjects = [match[1] for text in parts for match in _SUBJECT.finditer(text)]
     checked = " ".join([_ENDS.split(before)[-1], clause, _ENDS.split(after)[0], *subjects])
-    checked = without_sides(checked, found.fast, found.slow, *devices)
-    known = all(word.rstrip(".'’-").lower() in _PLAIN for word in _WORD.findall(checked))
-    changed = any(words.search(text) for words in (_UNLESS, _OTHER) for text in parts)
-    return known and not changed and found.device != "CPU and GPU"
+    words = _WORD.findall(without_sides(checked, found.fast, found.slow, *devices))
+    unknown = [word for word in words if word.rstrip(".'’-").lower() not in _PLAIN]
+    changed = [
+        match[0] for each in (_UNLESS, _OTHER) for text in parts for match in [each.search(text)] if match
+    ]
+    limited = [match[0] for text in whole for match in [_LIMITED.search(text)] if match]
+    word = next(iter([*limited, *changed, *unknown]), "")
+    return f"“{sanitize_line(word.strip(), 40)}” may change what this one says" if word else ""
 
 
 def _without_named(text: str) -> str:
-    for named in _NAMED.values():
+    for named in (_THIS, *_NAMED.values()):
         text = named.sub(" ", text)
     return without_figures(_DTYPE.sub(" ", _SETTING.sub(" ", text)))
 
@@ -274,7 +301,7 @@ def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition, str]]:
     """
     plain = _without_markup(sentence)
     found = compare(plain) if workload not in ("memory", "input_pipeline") else None
-    if found is not None and _is_plain(found):
+    if found is not None and not _why_not_plain(found):
         by, most, said = found.factor
         times = f" ({found.times})" if found.times else ""
         slow = "a plain graph" if found.fast == "XLA" and found.slow == "graph" else _CALLED[found.slow]
@@ -283,7 +310,7 @@ def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition, str]]:
             for arms in (_ARMS[found.fast], _ARMS[found.slow])
         )
         faster = Faster(a=a, b=b, by=by, most=most)
-        margin = f" by {faster.amount}" if by > 1 else ""
+        margin = f" by {faster.amount}" if by > 1 or most is not None else ""
         where = f" on the {found.device}" if found.device else ""
         yield f"{_CALLED[found.fast]} is faster than {slow}{where}{margin}{times}.", faster, said
     if _UNLESS.search(plain):

@@ -56,14 +56,14 @@ _UNITS = {
     r"s|secs?|seconds?": 1.0,
     r"mins?|minutes?": 60.0,
 }
-_UNIT = "|".join(_UNITS)
+UNIT = "|".join(_UNITS)
 _NUMBER = r"(?<![\w.,])\d[\d,]*(?:\.\d+)?"
 _PARTS = re.compile(
-    rf"(?P<number>{_NUMBER})[ -]?(?P<unit>{_UNIT})\b|"
+    rf"(?P<number>{_NUMBER})[ -]?(?P<unit>{UNIT})\b|"
     + "|".join(rf"\b(?P<{name}>{words})\b" for name, words in _SIDES.items()),
     _FLAGS,
 )
-_TOLERANCE = re.compile(rf"(?:±|\+/-)\s*\d[\d.,]*\s*(?:(?:{_UNIT})\b|%)?", _FLAGS)
+_TOLERANCE = re.compile(rf"(?:±|\+/-)\s*\d[\d.,]*\s*(?:(?:{UNIT})\b|%)?", _FLAGS)
 # Words between a time and the side to which the time belongs: `40 ms on the CPU`.
 _BINDS = re.compile(
     r"\s*(?:\(|(?:on|with|for|in|under|using|by|via)\b)\s*(?:(?:the|an?|my|our)\s+)?(?=\w)", _FLAGS
@@ -91,25 +91,26 @@ _NUMBERS = {
     "twice": 2,
     "double": 2,
 }
-_COUNT = rf"(?:{_NUMBER}|{'|'.join(_NUMBERS)})"
+COUNT = rf"(?:{_NUMBER}|{'|'.join(_NUMBERS)})"
 _FACTOR = re.compile(
-    rf"(?P<times>{_COUNT})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)"
-    rf"|\bfactor of (?:about )?(?P<factor>{_COUNT})\b"
+    rf"(?P<times>{COUNT})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)"
+    rf"|\bfactor of (?:about )?(?P<factor>{COUNT})\b"
     rf"|(?P<percent>{_NUMBER})\s*(?:%|percent)\s+(?:faster|quicker|slower)\b"
     r"|\b(?P<twice>twice|double)\b"
     rf"|\b{_SHORTER}\b"
-    rf"|\b(?:(?P<orders>{_COUNT})\s+)?(?P<order>orders? of magnitude)\b",
+    rf"|\b(?:(?P<orders>{COUNT})\s+)?(?P<order>orders? of magnitude)\b",
     _FLAGS,
 )
 _RANGE = re.compile(
-    rf"(?P<low>{_COUNT})\s*(?:[x×]|times)?\s*(?:to|and|or|-|–|—)\s*"
-    rf"(?P<high>{_COUNT})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)",
+    rf"(?P<low>{COUNT})\s*(?:[x×]|times)?\s*(?:to|and|or|-|–|—)\s*"
+    rf"(?P<high>{COUNT})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)",
     _FLAGS,
 )
 _ABOUT = re.compile(
     r"\b(?:about|around|roughly|nearly|almost|approximately|some)\b|~|≈|\borders? of magnitude\b", _FLAGS
 )
-_AT_MOST = re.compile(r"\b(?:up to|at most|as much as|can|may|might)\b", _FLAGS)
+_AT_MOST = re.compile(r"\b(?:at most|can|may|might)\b", _FLAGS)
+_UP_TO = re.compile(r"\b(?:up to|as much as)\b", _FLAGS)
 
 
 class _Time(NamedTuple):
@@ -290,6 +291,8 @@ def _factor(text: str) -> Factor:
         low, high = sorted((_number(both["low"]), _number(both["high"])))
         return Factor(low, high)
     factors = _factors(text)
+    if _UP_TO.search(text):
+        return Factor(most=factors[0]) if len(factors) == 1 and factors[0] > 1 else Factor()
     if len(factors) == 1 and factors[0] > 1:
         stated, about = _FACTOR.search(text), _ABOUT.search(text)
         assert stated is not None
