@@ -92,6 +92,8 @@ def test_settings_overlay_the_preset(load):
     for bad in ("dtype=float16", "sampels=1", "samples"):
         with pytest.raises(InputError):
             parse_settings(STFT, [bad])
+    with pytest.raises(InputError, match="an argument of your function is set with --input n=50"):
+        parse_settings(STFT, ["n=50"], own=True)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import fold
 from tests.workloads.test_own import ONE, TOUCH
 from tuilab.model.arms import ArmSelection
-from tuilab.model.events import Declared, Refused
+from tuilab.model.events import CHOSEN, Declared, Refused
 from tuilab.model.expand import expand
 from tuilab.model.parameters import check_values
 from tuilab.model.requests import Declare, Measure
@@ -276,6 +276,14 @@ def test_no_shape_is_invented_if_none_of_the_usual_ones_fits(worker, own):
 def test_the_range_of_indices_is_found_by_calling(worker, own):
     arms, _ = measured(worker, f"{own}:lookup", "table=float32[7,4]", "ids=int32[64]")
     assert arms["eager"].status == "ok", arms["eager"].reason
+
+
+def test_an_integer_chosen_for_an_argument_is_reported_and_a_given_one_is_not(worker, own):
+    arms, _ = measured(worker, f"{own}:counted", "n=int32[]")
+    (fact,) = {fact.name: fact for fact in arms["graph"].facts if CHOSEN in fact.name}.values()
+    assert fact.name == f"{CHOSEN}n" and fact.text.startswith(f"n is {fact.value:,}, a random integer")
+    arms, _ = measured(worker, f"{own}:counted", "n=int32[]:50..50")
+    assert not [fact for fact in arms["graph"].facts if CHOSEN in fact.name]
 
 
 @pytest.mark.parametrize(

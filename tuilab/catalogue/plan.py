@@ -22,14 +22,18 @@ def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scen
     return Scenario(preset.workload, check_values(declaration.parameters, declaration.constraints, given))
 
 
-def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[str, Value]:
+def parse_settings(declaration: Declaration, settings: Sequence[str], own: bool = False) -> dict[str, Value]:
+    """Return the values in `name=value` settings. own: True for a user's function, whose other arguments are
+    set in another way. Raises InputError.
+    """
     out: dict[str, Value] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         parameter = declaration.parameter(name.strip())
         if not equals or parameter is None:
             names = ", ".join(p.name for p in declaration.parameters)
-            raise InputError("--set", setting, f"name=value with one of {names}")
+            other = f"; an argument of your function is set with --input {setting}" if own and equals else ""
+            raise InputError("--set", setting, f"name=value with one of {names}{other}")
         out[parameter.name] = parse_value(parameter, text)
     return out
 

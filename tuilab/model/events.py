@@ -446,6 +446,10 @@ class RoofsKnown(_RunEvent, frozen=True, kw_only=True, tag="roofs"):
     roofs: Roofs
 
 
+CHOSEN = "argument:"
+"""Prefix of the name of a fact: the integer that tuilab chose for an argument of a user's function."""
+
+
 class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
     """An observation other than time, such as the number of traces of a mapped function."""
 

@@ -15,6 +15,7 @@ from tuilab.analysis.words import size as axis_size
 from tuilab.model.account import Part
 from tuilab.model.arms import LOCAL, family
 from tuilab.model.environment import whose
+from tuilab.model.events import CHOSEN
 from tuilab.model.models import Layer
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import (
@@ -382,12 +383,18 @@ def machine_sentence(machine: MachineLine) -> str:
 
 
 def sizes_line(result: RunResult) -> str:
-    """Return `Measured at batch 32, length 64.`; "" if the workload has no sizes."""
+    """Return a sentence such as `Measured at batch 32, n 300 (chosen at random).`; "" without sizes."""
+    chosen = {
+        key.rpartition(CHOSEN)[2].partition("@")[0]: f"{value:,} (chosen at random)"
+        for key, value in result.facts.items()
+        if CHOSEN in key
+    }
     sizes = [
         f"{name.replace('_', ' ')} {value:,}"
         for name, value in result.scenario.parameters.items()
         if isinstance(value, int) and not isinstance(value, bool) and name not in result.axis
     ]
+    sizes += [f"{name} {value}" for name, value in chosen.items()]
     return f"Measured at {', '.join(sizes)}." if sizes else ""
 
 

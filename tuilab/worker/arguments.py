@@ -116,6 +116,18 @@ class Arguments:
 
         return mapped(fill, self.args), mapped(fill, self.kwargs)
 
+    def chosen(self, filled: Any) -> list[tuple[str, int]]:
+        """Return name and value of each single integer that `filled` chose without a given range."""
+        pairs = zip(leaves((self.args, self.kwargs)), leaves(filled), strict=True)
+        return [
+            (leaf.name, int(value))
+            for leaf, value in pairs
+            if isinstance(leaf, Shape)
+            and not leaf.shape
+            and "int" in leaf.dtype
+            and leaf.low is leaf.high is None
+        ]
+
     def _constant(self, leaf: Any, values: Mapping[str, Value]) -> Any:
         return values.get(leaf.name, leaf.value) if isinstance(leaf, Constant) else leaf
 

@@ -35,7 +35,7 @@ from typing import Any
 import msgspec
 
 from tuilab.model.errors import InputError
-from tuilab.model.events import Declared, Refused
+from tuilab.model.events import CHOSEN, Declared, Refused
 from tuilab.model.files import expanded, open_regular, read_regular
 from tuilab.model.parameters import LogInteger, Value
 from tuilab.model.requests import Declare, Request
@@ -190,6 +190,9 @@ def _call_case(b: Build, target: Any, found: Arguments, names: Collection[str]) 
         step = functools.partial(step, **own_values)
     found.learn(b.tf, step, b.values)
     args, kwargs = found.filled(b.tf, b.values)
+    for name, value in found.chosen((args, kwargs)):
+        text = f"{name} is {value:,}, a random integer; --input '{name}=int32[]:50..50' sets it to 50"
+        b.fact(CHOSEN + name, value, text)
     return case(b, step, args, kwargs)
 
 
