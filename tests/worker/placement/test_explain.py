@@ -16,9 +16,16 @@ from tuilab.model import events, requests
 from tuilab.model.arms import Arm
 from tuilab.model.errors import InputError
 from tuilab.model.events import Node
-from tuilab.model.explain import ArmPlacement, ExplainOp, ExplainScenario, OpExplanation, ScenarioExplanation
+from tuilab.model.explain import (
+    ArmPlacement,
+    ExplainOp,
+    ExplainScenario,
+    ForecastRow,
+    OpExplanation,
+    ScenarioExplanation,
+)
 from tuilab.model.scenario import Scenario
-from tuilab.worker.placement.explain import seen_sentence
+from tuilab.worker.placement.explain import seen_sentence, sentence
 from tuilab.worker.placement.forced import forced
 from tuilab.worker.placement.registry import look_up
 
@@ -193,6 +200,17 @@ def test_a_forecast_without_a_gpu_names_ops_that_would_stay(worker: Worker) -> N
     total = sum(row.count for row in eager.forecast)
     assert f"{total - sum(row.count for row in stuck)} of {total} ops" in eager.sentence
     assert [row.gpu for row in eager.forecast] == sorted(row.gpu for row in eager.forecast)
+
+
+def test_an_op_that_calls_python_is_not_simply_run_by_a_gpu(worker: Worker) -> None:
+    assert ", which calls Python code on the CPU" in ask_op(worker, "EagerPyFunc").reason
+    python, mul = (
+        ForecastRow(op=op, dtype="", gpu=True, code="kernel", reason="GPU kernel", evidence="")
+        for op in ("EagerPyFunc", "Mul")
+    )
+    on_cpu = " But the Python code that EagerPyFunc calls runs on the CPU."
+    assert sentence([python, mul]) == f"With this build, a GPU would run all 2 ops.{on_cpu}"
+    assert sentence([mul]) == "With this build, a GPU would run the one op."
 
 
 def test_with_a_gpu_run_the_answer_lists_what_ran_there_and_why_not_the_rest() -> None:

@@ -17,6 +17,7 @@ from tuilab.model.explain import (
     OpExplanation,
     ScenarioExplanation,
 )
+from tuilab.model.ops import PYTHON
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Scenario
 from tuilab.worker.build import ArmBuild, load
@@ -133,13 +134,17 @@ def sentence(rows: Sequence[ForecastRow]) -> str:
     if not total:
         return "No TensorFlow op ran, so there is nothing to forecast."
     yes = sum(row.count for row in rows if row.gpu)
+    calls = sorted({row.op for row in rows if row.gpu and row.op in PYTHON})
+    python = f" But the Python code that {listed(calls)} calls runs on the CPU." if calls else ""
+    ran = f"{yes:,} of {total:,} ops"
     if yes == total:
-        return f"With this build, a GPU would run {'the one op' if total == 1 else f'all {total:,} ops'}."
+        ran = "the one op" if total == 1 else f"all {total:,} ops"
+        return f"With this build, a GPU would run {ran}.{python}"
     stuck = [row for row in rows if not row.gpu]
     kinds = _kinds([(row.op, row.dtype, row.reason) for row in stuck])
     if not yes:
         return f"With this build, a GPU would run none of the ops: {kinds}."
-    return f"With this build, a GPU would run {yes:,} of {total:,} ops; the rest stay on the CPU: {kinds}."
+    return f"With this build, a GPU would run {ran}; the rest stay on the CPU: {kinds}.{python}"
 
 
 def seen_sentence(arms: Sequence[ArmPlacement]) -> str:

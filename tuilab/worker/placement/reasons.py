@@ -7,7 +7,7 @@ from typing import Literal
 
 from tuilab.analysis.words import listed
 from tuilab.model.arms import family
-from tuilab.model.ops import ALWAYS_ON_HOST, HOST_DTYPES, NO_LAUNCH
+from tuilab.model.ops import ALWAYS_ON_HOST, HOST_DTYPES, NO_LAUNCH, PYTHON
 from tuilab.worker.placement.kernels import Kernel, OpKernels, Types
 from tuilab.worker.placement.registry import has_gpu_kernels, known
 
@@ -105,7 +105,13 @@ def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Fore
         return Forecast(False, Reason("host-memory", text, f"the {named} {wants}"), kernel)
     evidence = f"the {named} is registered" + (f"; it {wants}" if host else "")
     text = f"GPU kernel for {dtype}" if dtype else "GPU kernel"
+    text += calls_python(kernels.op)
     return Forecast(True, Reason("kernel", text, evidence), kernel)
+
+
+def calls_python(op: str) -> str:
+    """Return a clause about an op's GPU kernel if the op calls Python code; "" for any other op."""
+    return ", which calls Python code on the CPU" if op in PYTHON else ""
 
 
 @lru_cache(maxsize=4096)

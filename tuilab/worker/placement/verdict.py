@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from tuilab.analysis.words import listed
 from tuilab.model.explain import KernelLine
 from tuilab.worker.placement.kernels import OpKernels
-from tuilab.worker.placement.reasons import Forecast, Reason, forecast
+from tuilab.worker.placement.reasons import Forecast, Reason, calls_python, forecast
 
 
 def verdict(kernels: OpKernels, dtype: str = "", gpu_kernels: bool = True) -> Forecast:
@@ -47,7 +47,7 @@ def _over_all(kernels: OpKernels, gpu_kernels: bool) -> Forecast:
     lacks = [d for d, w in every.items() if not w.gpu and w.reason.code != "host-memory"]
     if not runs and not host:
         return forecast(kernels, {}, gpu_kernels)
-    parts = [f"GPU kernel for {listed(runs)}"] if runs else []
+    parts = [f"GPU kernel for {listed(runs)}{calls_python(kernels.op)}"] if runs else []
     parts += [f"its kernel works in host memory for {listed(host)}"] if host else []
     parts += [f"none for {listed(lacks)}"] if lacks else []
     evidence = f"{len([k for k in kernels.kernels if k.device != 'CPU'])} GPU kernels are registered"
