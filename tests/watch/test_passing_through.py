@@ -4,6 +4,7 @@ same, and no file or process is left behind.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -184,6 +185,29 @@ def test_ctrl_c_twice_reaches_the_program_twice(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
     assert process.wait(60) == 5
+
+
+def test_only_the_thread_that_forwards_signals_receives_them(tmp_path: Path) -> None:
+    """Another thread would lose a signal that arrives while the main thread forwards the one before."""
+    file = tmp_path / "train.py"
+    file.write_text("print('ready', flush=True)\nimport sys; sys.stdin.readline()\n")
+    process = subprocess.Popen(
+        [*TUILAB, "watch", "--plain", "-o", str(tmp_path / "page.txt"), str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    tasks = Path(f"/proc/{process.pid}/task")
+    masks = {
+        int(task.name): int(re.findall(r"SigBlk:\s*(\w+)", (task / "status").read_text())[0], 16)
+        for task in tasks.iterdir()
+    }
+    process.communicate("\n", timeout=60)
+    masks.pop(process.pid)
+    open_ = {task for task, mask in masks.items() if not mask >> (signal.SIGINT - 1) & 1}
+    assert masks and not open_
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])

@@ -49,6 +49,17 @@ KEPT_OUTPUT = 2**20
 """Maximum number of bytes of a program's latest output that are kept while a screen uses the terminal."""
 
 
+def _started(run: Callable[..., None], *arguments: object) -> threading.Thread:
+    """Start a daemon thread that receives no signals: the main thread has to forward them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        thread = threading.Thread(target=run, args=arguments, daemon=True)
+        thread.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return thread
+
+
 class Listener:
     """Receives the observers' messages. An invalid message ends its connection; `faults` holds the reason.
 
@@ -70,8 +81,7 @@ class Listener:
         self._socket.bind(os.fspath(self.address))
         self._socket.listen(64)
         self._accepting = self._begin(self._accept)
-        self._taking = threading.Thread(target=self._take_on, daemon=True)
-        self._taking.start()
+        self._taking = _started(self._take_on)
         # This shell removes the folder even if the lab is killed: its standard input closes when the lab
         # ends, so `read` returns.
         words = ["/bin/sh", "-c", 'read -r _; rm -rf "$0"', os.fspath(self.folder)]
@@ -117,9 +127,8 @@ class Listener:
             self._rest()
 
     def _begin(self, run: Callable[..., None], *arguments: object) -> threading.Thread:
-        thread = threading.Thread(target=run, args=arguments, daemon=True)
+        thread = _started(run, *arguments)
         self._threads.append(thread)
-        thread.start()
         return thread
 
     def _accept(self) -> None:
@@ -351,7 +360,7 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
         except OSError as error:
             raise InputError("watch", command[0], f"an executable program: {error.strerror}") from None
         states, waiting = queue.SimpleQueue[int](), threading.get_ident()
-        threading.Thread(target=_wait, args=(pid, states, waiting), daemon=True).start()
+        _started(_wait, pid, states, waiting)
         while True:
             # Use no timeout, because after a long stop, `sigtimedwait` with a timeout returns a signal that
             # was never sent.
