@@ -129,6 +129,8 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
     if not any(each.code in SAVES_WAITING for each in found.values()):
         explained = {(each.file, each.line) for each in found.values()}
         found |= {each.key: each for each in waiting_elsewhere(case, explained)}
+    explained = {(each.file, each.line) for each in found.values()}
+    found |= {each.key: each for each in sleeping(case, explained)}
     waits, prepared = _waited(case)[0], _prepared(case)
     usual = case.of.mean_step_s
     pace = min(1.0, prepared / usual) if prepared and usual else prepared
@@ -243,6 +245,22 @@ def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[B
         if spent >= LARGE * case.lasted_s:
             text = f"waiting for input outside the steps described here takes {seconds(spent)}"
             yield _finding(case, "input-elsewhere", part.at, text, spent_s=spent)
+
+
+def sleeping(case: Case, explained: set[tuple[str, int]]) -> Iterator[Bottleneck]:
+    """Yield a finding for lines that wait for something other than TensorFlow, such as a sleep in a step of
+    individual ops.
+
+    explained: lines to leave out, because other findings name them.
+    """
+    for part in large_parts(case, ("waiting",), explained):
+        where = f" in {part.function}()" if part.function else ""
+        text = f"waiting for something other than TensorFlow{where} takes {seconds(part.seconds)}"
+        found = _finding(
+            case, "between-steps", part.at, text, advice="between-steps, waiting", spent_s=part.seconds
+        )
+        # Meanwhile, a pipeline may prepare batches for which the steps would otherwise wait.
+        yield replace(found, if_input_keeps_up=bool(case.of.datasets and _prepared(case)))
 
 
 def batches(of: Process) -> dict[str, int]:
