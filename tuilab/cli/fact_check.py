@@ -54,3 +54,5 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
 def _print(statement: Statement) -> None:
     where = f" (line {statement.line})" if statement.line else ""
     click.echo(f"{statement.mark} {statement.verdict}: {statement.claim}{where}\n  {statement.evidence}")
+    if statement.settings:
+        click.echo(f"  measured: {statement.settings}; the document's own code was not run")

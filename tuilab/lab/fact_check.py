@@ -16,6 +16,7 @@ from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
 from tuilab.model.sanitize import sanitize_line
 from tuilab.report.fact_check import WRITERS, FactCheck, Statement, with_doubts
+from tuilab.workloads import find
 
 if TYPE_CHECKING:
     from tuilab.documents.report import DocumentReport
@@ -122,12 +123,28 @@ def of_presets(title: str, presets: Sequence[Preset], prose: Mapping[int, str] =
                 Statement(
                     preset=preset.name,
                     title=preset.title,
+                    settings=_settings(preset) if claim.quoted else "",
                     text=claim.text,
                     quoted=claim.quoted,
                     line=_quoting(prose, claim.quoted) or code,
                 )
             )
     return FactCheck(title=title, statements=rows)
+
+
+def _settings(preset: Preset) -> str:
+    """Return what a preset measures, such as `adding and multiplying by numbers, side 32, ops 8, float32`."""
+    variants = find(preset.workload).declaration.variants
+    does = [each.does or each.name for each in variants if each.name in preset.arms.variants]
+    values = [
+        f"{value}"
+        if name == "dtype"
+        else f"{name.replace('_', ' ')} {value:,}"
+        if type(value) is int
+        else f"{name} {value}"
+        for name, value in preset.parameters.items()
+    ]
+    return ", ".join([*does, *values])
 
 
 def _quoting(prose: Mapping[int, str], quoted: str) -> int:

@@ -120,8 +120,10 @@ def fact_check_page(check: FactCheck) -> list[PageLine]:
         out += [
             ((f"{mark} ", role), (statement.claim, "text")),
             ((f"  {where}", "muted"), (word, role), (evidence, "muted")),
-            EMPTY,
         ]
+        if statement.settings:
+            out.append(((f"  measured: {statement.settings}", "muted"),))
+        out.append(EMPTY)
     return out
 
 

@@ -27,6 +27,8 @@ class Statement(msgspec.Struct, kw_only=True):
     """The document's sentence, if the program extracted the claim from it."""
     title: str = ""
     """Title of the preset that tests the claim."""
+    settings: str = ""
+    """What the preset measures instead of running the document's code; "" if a person wrote the preset."""
     line: int = 0
     """Line in the document, from 1; 0 if unknown."""
     verdict: VerdictWord | None = None
@@ -37,7 +39,8 @@ class Statement(msgspec.Struct, kw_only=True):
 
     @property
     def measured(self) -> str:
-        return f"{self.title} ({self.preset})" if self.title else self.preset
+        name = f"{self.title} ({self.preset})" if self.title else self.preset
+        return f"{name}: {self.settings}" if self.settings else name
 
     @property
     def claim(self) -> str:

@@ -50,6 +50,12 @@ DECLARATION = Declaration(
             "into one AddN, which is no longer a chain.",
             does="adding and multiplying",
         ),
+        Variant(
+            "numbers",
+            "Alternating products and sums with Python numbers, x * 0.9 and x + 0.1. In eager mode, each op "
+            "also makes a tensor of its number.",
+            does="adding and multiplying by numbers",
+        ),
         Variant("matmul", "Matrix products.", does="multiplying matrices"),
         Variant(
             "sums",
@@ -88,6 +94,8 @@ def build(b: Build) -> Case:
     def once(x: Any, y: Any, index: int) -> Any:
         if b.arm.variant == "matmul":
             return tf.matmul(x, y)
+        if b.arm.variant == "numbers":
+            return x + 0.1 if index % 2 else x * 0.9
         return x + y if index % 2 or b.arm.variant == "sums" else x * y
 
     def piece(x: Any, y: Any, length: int) -> Any:
@@ -118,6 +126,8 @@ def build(b: Build) -> Case:
     x = np.resize(orthogonal, (side, side))
     y = _tiled(orthogonal, side) if b.arm.variant == "matmul" else np.clip(x, -0.9, 0.9)
     dtype = tf.as_dtype(b.arm.dtype).as_numpy_dtype
+    if b.arm.variant == "numbers":
+        return precise(b, b.tensors(lambda x: chain(x, x), x.astype(dtype)))
     return precise(b, b.tensors(sums if b.arm.variant == "add" else chain, x.astype(dtype), y.astype(dtype)))
 
 

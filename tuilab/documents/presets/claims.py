@@ -11,9 +11,11 @@ from tuilab.documents.presets.comparison import (
     UNIT,
     Comparison,
     compare,
+    may_compare,
     numbers,
     says_equal,
     statements,
+    third_side,
     without_figures,
     without_sides,
 )
@@ -88,8 +90,9 @@ _THIS = re.compile(
 )
 # A number that is a difference, or that limits a factor from above.
 _LIMITED = re.compile(
-    rf"\b(?:under|below|within|beneath) (?:about )?{COUNT} ?(?:[x×]|times|fold)"
-    rf"|{COUNT} ?(?:{UNIT}) (?:faster|quicker|slower|ahead|less|sooner)\b"
+    r"\b(?:under|below|within|beneath) (?:about )?"
+    rf"(?:{COUNT} ?(?:[x×]|times|fold|%|percent)|twice|double|half)"
+    rf"|{COUNT} ?(?:{UNIT}) (?:faster|quicker|slower|longer|ahead|less|more|sooner)\b"
     rf"|\bby (?:about )?{COUNT} ?(?:{UNIT})\b",
     _FLAGS,
 )
@@ -238,6 +241,9 @@ def unread(sentences: Sequence[str]) -> tuple[tuple[str, str], ...]:
         why = "" if found is None else _why_not_plain(found)
         if why or says_equal(plain):
             why = f"tests only plain comparisons; {why}" if why else "tests only which of two is faster"
+        elif found is None and may_compare(plain):
+            why = "tests only plain comparisons; it cannot tell what this one says"
+        if why:
             out.append((sanitize_line(sentence, 400), f"tuilab {why}."))
     return tuple(out)
 
@@ -264,7 +270,7 @@ def _why_not_plain(found: Comparison) -> str:
         match[0] for each in (_UNLESS, _OTHER) for text in parts for match in [each.search(text)] if match
     ]
     limited = [match[0] for text in whole for match in [_LIMITED.search(text)] if match]
-    word = next(iter([*limited, *changed, *unknown]), "")
+    word = next(iter([*filter(None, [third_side(found)]), *limited, *changed, *unknown]), "")
     return f"“{sanitize_line(word.strip(), 40)}” may change what this one says" if word else ""
 
 

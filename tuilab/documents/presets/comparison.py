@@ -25,54 +25,12 @@ _DEVICES = {name: re.compile(rf"\b(?:{_SIDES[name]})\b", _FLAGS) for name in ("C
 _PAIRS = (("CPU", "GPU"), ("XLA", "eager"), ("graph", "eager"), ("XLA", "graph"))
 """Comparisons that a run can measure, the most specific first: a graph compiled by XLA is also a graph."""
 _PARTIAL = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
-_SHORTER = rf"(?P<part>{'|'.join(_PARTIAL)})(?:\s+of)?\s+the\s+time"
+_SHORTER = rf"(?P<part>{'|'.join(_PARTIAL)})(?:(?:\s+of)?\s+the\s+time|\s+as\s+long)"
 _QUICK = (
     r"(?:faster|quicker|outperform\w*|beats?|wins?|ahead of|improvement over|speed-?up over"
     rf"|(?:twice|double|\d\s?[x×]|times) as (?:fast|quick)(?: as)?|{_SHORTER.replace('?P<part>', '?:')})"
 )
-# A dot inside a name such as `tf.matmul` does not end a sentence.
-_GAP = r"(?:[^.;]|\.(?=\w)){0,90}?"
-
-
-def _wins(fast: str, slow: str) -> re.Pattern[str]:
-    a, b = rf"\b(?:{_SIDES[fast]})\b", rf"\b(?:{_SIDES[slow]})\b"
-    than = rf"\s(?:on|with|in|under|using)\b{_GAP}"  # `faster on the GPU than on the CPU`
-    orders = (
-        rf"{a}{_GAP}\b{_QUICK}\b{_GAP}{b}",
-        rf"{b}{_GAP}\bslower\b{_GAP}{a}",
-        rf"\b{_QUICK}{than}{a}{_GAP}\bthan\b{_GAP}{b}",
-        rf"\bslower{than}{b}{_GAP}\bthan\b{_GAP}{a}",
-    )
-    return re.compile("|".join(orders), _FLAGS)
-
-
-_WINS = {order: _wins(*order) for pair in _PAIRS for order in (pair, pair[::-1])}
-_XLA_WINS = re.compile(rf"\b(?:{_SIDES['XLA']})\b{_GAP}\b{_QUICK}\b", _FLAGS)
-
-_UNITS = {
-    r"ns|nanoseconds?": 1e-9,
-    r"[µμu]s|microseconds?": 1e-6,
-    r"ms|msecs?|milliseconds?": 1e-3,
-    r"s|secs?|seconds?": 1.0,
-    r"mins?|minutes?": 60.0,
-}
-UNIT = "|".join(_UNITS)
 _NUMBER = r"(?<![\w.,])\d[\d,]*(?:\.\d+)?"
-_PARTS = re.compile(
-    rf"(?P<number>{_NUMBER})[ -]?(?P<unit>{UNIT})\b|"
-    + "|".join(rf"\b(?P<{name}>{words})\b" for name, words in _SIDES.items()),
-    _FLAGS,
-)
-_TOLERANCE = re.compile(rf"(?:±|\+/-)\s*\d[\d.,]*\s*(?:(?:{UNIT})\b|%)?", _FLAGS)
-# Words between a time and the side to which the time belongs: `40 ms on the CPU`.
-_BINDS = re.compile(
-    r"\s*(?:\(|(?:on|with|for|in|under|using|by|via)\b)\s*(?:(?:the|an?|my|our)\s+)?(?=\w)", _FLAGS
-)
-_COMPARED = re.compile(rf"\b(?:(?P<quick>{_QUICK})|slower)\b(?P<than>\s+than\s+(?:the\s+|an?\s+)?)?", _FLAGS)
-
-_WIDE = re.compile(
-    r"\b(?:significant\w*|substantial\w*|dramatic\w*|much|far|vastly|wide|considerabl\w*)\b", _FLAGS
-)
 _NUMBERS = {
     "two": 2,
     "three": 3,
@@ -92,6 +50,52 @@ _NUMBERS = {
     "double": 2,
 }
 COUNT = rf"(?:{_NUMBER}|{'|'.join(_NUMBERS)})"
+_SLOWER = rf"(?:slower|(?:twice|double|{COUNT}\s?(?:[x×]|times)) (?:as (?:slow|long)|longer|the time))"
+# A dot inside a name such as `tf.matmul` does not end a sentence.
+_GAP = r"(?:[^.;]|\.(?=\w)){0,90}?"
+
+
+def _wins(fast: str, slow: str) -> re.Pattern[str]:
+    a, b = rf"\b(?:{_SIDES[fast]})\b", rf"\b(?:{_SIDES[slow]})\b"
+    than = rf"\s(?:on|with|in|as|under|using)\b{_GAP}"  # `faster on the GPU than on the CPU`
+    orders = (
+        rf"{a}{_GAP}\b{_QUICK}\b{_GAP}{b}",
+        rf"{b}{_GAP}\b{_SLOWER}\b{_GAP}{a}",
+        rf"\b{_QUICK}{than}{a}{_GAP}\bthan\b{_GAP}{b}",
+        rf"\b{_SLOWER}{than}{b}{_GAP}\bthan\b{_GAP}{a}",
+    )
+    return re.compile("|".join(orders), _FLAGS)
+
+
+_WINS = {order: _wins(*order) for pair in _PAIRS for order in (pair, pair[::-1])}
+_XLA_WINS = re.compile(rf"\b(?:{_SIDES['XLA']})\b{_GAP}\b{_QUICK}\b", _FLAGS)
+
+_UNITS = {
+    r"ns|nanoseconds?": 1e-9,
+    r"[µμu]s|microseconds?": 1e-6,
+    r"ms|msecs?|milliseconds?": 1e-3,
+    r"s|secs?|seconds?": 1.0,
+    r"mins?|minutes?": 60.0,
+}
+UNIT = "|".join(_UNITS)
+_PARTS = re.compile(
+    rf"(?P<number>{_NUMBER})[ -]?(?P<unit>{UNIT})\b"
+    r"(?!\s+(?:faster|quicker|slower|longer|less|more|sooner)\b)|"
+    + "|".join(rf"\b(?P<{name}>{words})\b" for name, words in _SIDES.items()),
+    _FLAGS,
+)
+_TOLERANCE = re.compile(rf"(?:±|\+/-)\s*\d[\d.,]*\s*(?:(?:{UNIT})\b|%)?", _FLAGS)
+# Words between a time and the side to which the time belongs: `40 ms on the CPU`.
+_BINDS = re.compile(
+    r"\s*(?:\(|(?:on|with|for|in|under|using|by|via)\b)\s*(?:(?:the|an?|my|our)\s+)?(?=\w)", _FLAGS
+)
+_COMPARED = re.compile(
+    rf"\b(?:(?P<quick>{_QUICK})|{_SLOWER})\b(?P<than>\s+than\s+(?:the\s+|an?\s+)?)?", _FLAGS
+)
+
+_WIDE = re.compile(
+    r"\b(?:significant\w*|substantial\w*|dramatic\w*|much|far|vastly|wide|considerabl\w*)\b", _FLAGS
+)
 _FACTOR = re.compile(
     rf"(?P<times>{COUNT})\s*-?\s*(?:[x×]|times|fold)(?!\w|\s*\d)"
     rf"|\bfactor of (?:about )?(?P<factor>{COUNT})\b"
@@ -345,11 +349,33 @@ def says_equal(statement: str) -> bool:
     return equal and any(sides.issuperset(pair) for pair in _PAIRS)
 
 
+_COMPARATIVE = re.compile(
+    r"\b(?:faster|quicker|slower|sooner|longer|outperform\w*|beats?|loses?|lost|wins?|halves|cuts?|reduces?"
+    r"|saves?|speeds?[- ]?ups?)\b",
+    _FLAGS,
+)
+
+
+def may_compare(statement: str) -> bool:
+    """Return True if a statement names two sides and contains a word of a comparison."""
+    sides = {part.lastgroup for part in _PARTS.finditer(statement) if part.lastgroup in _SIDES}
+    return _COMPARATIVE.search(statement) is not None and any(sides.issuperset(pair) for pair in _PAIRS)
+
+
 def without_figures(statement: str) -> str:
     """Return a statement without times, factors, tolerances and sizes."""
+    statement = re.sub(rf"\b{_SLOWER}\b", " slower ", statement, flags=_FLAGS)
     for pattern in (_TOLERANCE, SHAPE, _AMOUNT, _FACTOR):
         statement = pattern.sub(" ", statement)
     return _PARTS.sub(lambda part: " " if part["number"] else part[0], statement)
+
+
+def third_side(found: Comparison) -> str:
+    """Return the words that add another side to one of the two, such as `graph mode and`; "" if none do."""
+    others = "|".join(words for side, words in _SIDES.items() if side not in (found.fast, found.slow))
+    before = re.search(rf"\b(?:{others})(?: \w+)?,? (?:and|or)(?: \w+)?\s*$", found.before, _FLAGS)
+    after = re.match(rf"(?: \w+)? (?:and|or)(?: \w+)? (?:{others})\b", found.after, _FLAGS)
+    return (before or after or [""])[0].strip()
 
 
 def without_sides(clause: str, *sides: str) -> str:

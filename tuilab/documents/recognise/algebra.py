@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tuilab.documents.example import Example, inputs
 from tuilab.documents.interpreter.tensors import matrix
 from tuilab.documents.interpreter.trace import Region, TraceEvent
-from tuilab.documents.interpreter.values import Shape, Tensor, Value, elements
+from tuilab.documents.interpreter.values import Known, Shape, Tensor, Value, elements
 from tuilab.documents.recognise.found import Found, Gap, Result, loops_outside, placed, reason
 from tuilab.documents.words import words
 
@@ -172,17 +172,29 @@ def _chain(
     products = [event for event in events if event.name == "tf.matmul"]
     others = [event for event in events if event.name != "tf.matmul"]
     found.variants += [_chain_pattern(example, others)] if others else []
+    if _takes_numbers(others) and "numbers" not in found.variants:
+        found.left_out.append("The document adds Python numbers, which eager mode first makes into tensors.")
     found.variants += ["matmul"] if products else []
     yield found
 
 
 def _chain_pattern(example: Example, events: list[TraceEvent]) -> str:
-    """Return the variant of `elementwise` that matches these ops: `sums`, `add` or `add-multiply`."""
+    """Return the variant of `elementwise` that matches these ops: `numbers`, `sums`, `add` or
+    `add-multiply`.
+    """
+    if _takes_numbers(events) and len({event.name for event in events}) > 1:
+        return "numbers"
     if any(event.name != "tf.add" for event in events):
         return "add-multiply"
     if all(_ADDED_TO.search(example.text(event.line)) for event in events):
         return "sums"
     return "add" if all(event.place.traced is None for event in events) else "add-multiply"
+
+
+def _takes_numbers(events: list[TraceEvent]) -> bool:
+    """Return True if an operand of most of the ops is a Python number."""
+    numbers = sum(any(isinstance(each, Known) for each in event.arguments.values()) for event in events)
+    return numbers > len(events) / 2
 
 
 # A statement that adds to its own target: `y = y + x`, `y += x`.
