@@ -8,7 +8,7 @@ import pytest
 from tests.analysis.made_runs import begun, finish, measure, placed
 from tests.made import GRAPH, XLA, started
 from tuilab.analysis.crossover_words import Pair, crossover
-from tuilab.analysis.processes import doubt, estimate_of, log_ratio, middle_of_processes
+from tuilab.analysis.processes import describe_coverage, doubt, estimate_of, log_ratio, middle_of_processes
 from tuilab.analysis.reading import compare, estimate_at
 from tuilab.analysis.statistics import chi_squared_tail, estimate
 from tuilab.analysis.summary import summarise
@@ -30,6 +30,23 @@ def test_one_process_is_estimated_by_its_rounds() -> None:
     one = cell(1e-3)
     assert estimate_of(one) == estimate(one.samples) and doubt(one) is None
     assert log_ratio(one, cell(2e-3, seed=2)).mean == pytest.approx(-math.log(2), rel=0.01)
+
+
+def test_each_interval_of_a_continued_sweep_covers_the_processes_that_measured_its_size() -> None:
+    """The second process has measured only the sizes that the first one left."""
+    state = begun((GRAPH,), gpu=False)
+    first, second = cell(1e-3), cell(1e-3)
+    second.rounds[:] = array("i", (ROUNDS + at for at in second.rounds))
+    cells = state.arms[GRAPH.id].cells
+    cells[0] = first
+    assert describe_coverage(state) == "within this process and minute"
+    cells[1] = second
+    first.begun.append(ROUNDS), second.begun.append(ROUNDS)
+    assert describe_coverage(state) == "each within one process"
+    cells[2] = cell(1e-3, 1e-3)
+    assert describe_coverage(state) == "spanning 1 to 2 processes"
+    cells.pop(0), cells.pop(1)
+    assert describe_coverage(state) == "spanning 2 processes"
 
 
 @pytest.mark.parametrize("between", [0.0, 0.005, 0.02, 0.1])

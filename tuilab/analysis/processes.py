@@ -243,6 +243,17 @@ def describe_coverage(state: RunState) -> str:
     cells = [cell for arm in state.arms.values() for cell in arm.cells.values()]
     forks = max((sum(zygote >= 0 for zygote in cell.zygotes) for cell in cells), default=0)
     which = f", {forks} of them forked" if forks else ""
+    # The processes of a continued sweep may have measured different sizes.
+    each = [
+        sum(bool(cell.samples[_cut(cell, low, high)]) for low, high in _spans(cell))
+        for cell in cells
+        if cell.samples
+    ]
+    least, most = min(each, default=number), max(each, default=number)
+    if most == 1:
+        return "each within one process"
+    if least < most < ENOUGH:
+        return f"spanning {least} to {most} processes"
     if number < ENOUGH:
         return f"spanning {number} processes"
     return f"over {number} processes{which}, under the machine's conditions at that time"
