@@ -8,6 +8,7 @@ from typing import Any
 from tuilab.model.arms import MODES, Mode
 from tuilab.model.roofline import DeviceRoofs
 from tuilab.worker.build import empty_call
+from tuilab.worker.measure.shallow import shallow
 from tuilab.worker.measure.stopwatch import Stopwatch
 from tuilab.workloads.parts.device import move_to
 
@@ -36,6 +37,9 @@ class Starts:
     def sample(self, mode: Mode, stopwatch: Stopwatch, calls: int, blocks: int = 1) -> None:
         if mode not in self._calls:
             self._calls[mode] = self._built(mode)
+        shallow(lambda: self._sample(mode, stopwatch, calls, blocks))
+
+    def _sample(self, mode: Mode, stopwatch: Stopwatch, calls: int, blocks: int) -> None:
         with self._tf.device(f"/{self._device}"):
             for pair in self._calls[mode]:
                 for known, call in zip((self.launch_s, self.copied_s), pair, strict=True):

@@ -26,6 +26,7 @@ from tuilab.worker.build import empty_call
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.layers import has_loops, layers_of
 from tuilab.worker.measure.removal import with_savings
+from tuilab.worker.measure.shallow import shallow
 from tuilab.worker.measure.work import known, with_stays_timed
 from tuilab.worker.profile.record import MOST, record
 from tuilab.workloads.base import Case
@@ -259,4 +260,4 @@ def _empty_calls(bench: Bench, cell: TimedArm) -> list[float]:
     call, often = empty_call(tf, cell.arm.mode, *(() if eager else given)), 50 if eager else 20
     call()
     times = max(1, cell.ops) if eager else 1
-    return [times * bench.stopwatch.time(call, often) / often for _ in range(9)]
+    return shallow(lambda: [times * bench.stopwatch.time(call, often) / often for _ in range(9)])

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tuilab.worker.measure.shallow import shallow
 from tuilab.workloads.base import Case
 
 BLOCK_S = 0.005
@@ -51,7 +52,7 @@ class Stopwatch:
     ) -> None:
         self.sync, self._clock, self._block_s = sync, clock, block_s
         self.empty_s = 0.0
-        self.empty_s = statistics.median(self._empty() for _ in range(EMPTY_SYNCS))
+        self.empty_s = shallow(lambda: statistics.median(self._empty() for _ in range(EMPTY_SYNCS)))
 
     @property
     def block_s(self) -> float:
@@ -67,8 +68,11 @@ class Stopwatch:
     def visit(self, case: Case, calls: int, *, latency: bool) -> tuple[float, float | None]:
         """Return the seconds of a block and, with `latency`, of one more call with its own sync.
 
-        A block of one call gives both figures.
+        A block of one call gives both figures. The calls run in the thread with the short stack.
         """
+        return shallow(lambda: self._visit(case, calls, latency))
+
+    def _visit(self, case: Case, calls: int, latency: bool) -> tuple[float, float | None]:
         with case.scope():
             if calls >= LEAD_IN_FROM:
                 case.call()

@@ -15,6 +15,7 @@ from tuilab.profile.classify import CALL, MARK, SYNC
 from tuilab.profile.sums import sums
 from tuilab.profile.threads import activity
 from tuilab.profile.xplane import read
+from tuilab.worker.measure.shallow import shallow
 from tuilab.worker.measure.stopwatch import LEAD_IN_FROM, Stopwatch
 from tuilab.workloads.base import Case
 
@@ -84,22 +85,26 @@ def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tup
 
     marked = case.marked
     call = case.call if marked is None else lambda: marked(mark)
+
+    def run() -> None:
+        with case.scope():
+            if calls >= LEAD_IN_FROM:
+                case.call()
+            sync()
+            gc.disable()
+            for number in range(1, calls + 1):
+                with profiler.Trace(CALL, step_num=number, _r=1):
+                    call()
+                    if number == calls:
+                        with profiler.Trace(SYNC):
+                            sync()
+
     with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
         collecting = gc.isenabled()
         # Pass no options, because TensorFlow 2.21 rejects each one with a warning and uses its default.
         profiler.start(folder)
         try:
-            with case.scope():
-                if calls >= LEAD_IN_FROM:
-                    case.call()
-                sync()
-                gc.disable()
-                for number in range(1, calls + 1):
-                    with profiler.Trace(CALL, step_num=number, _r=1):
-                        call()
-                        if number == calls:
-                            with profiler.Trace(SYNC):
-                                sync()
+            shallow(run)
         finally:
             if collecting:
                 gc.enable()
