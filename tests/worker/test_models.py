@@ -457,6 +457,21 @@ def test_progress_of_reading_weights_is_reported(tf, tmp_path, monkeypatch):
     assert done == sorted(done) and 0 < done[-1] <= told[-1][2]
 
 
+@pytest.mark.parametrize("loss", ["", "mse"])
+def test_a_training_step_needs_no_output_as_long_as_the_input(tf, tmp_path, loss):
+    layers = tf.keras.layers
+    sound = tf.keras.Input((None, 8))
+    net = tf.keras.Model(sound, layers.Dense(3)(layers.Conv1D(4, 3, strides=2)(sound)))
+    if loss:
+        net.compile("adam", loss)
+    net.save(tmp_path / "strided.keras")
+    workload = open_model(str(tmp_path / "strided.keras"), AS_IT_IS)
+    build = arm_build(tf, workload, batch=2, length=16)
+    build.arm = Arm("CPU:0", "graph", variant="training")
+    case = workload.build(build)
+    assert case.call()
+
+
 CAPTURE = """
 import sys
 import keras

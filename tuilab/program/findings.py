@@ -1082,7 +1082,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
     # A change of the named line saves only this line's part.
     named, asleep_at = share * there / sum(lines.values()), _waits_at(case, at)
     if asleep_at:  # samples prefer sleeps to the code before them, but the account knows how long these took
-        named = min(named, asleep_at / gaps.total)
+        named = min(1.0, asleep_at / of.whole_s)
     if named < share:
         interval = named, max(share, interval[1] if interval else 0.0)
     what = source.line(case.sources, *at) or PurePath(at[0]).name
@@ -1102,7 +1102,8 @@ def between(case: Case) -> Iterator[Bottleneck]:
         named,
         advice="between-steps, waiting" if asleep_at else "",
         interval=interval,
-        spent_s=named * gaps.total,
+        # The account also covers sleeps in steps that traced.
+        spent_s=asleep_at or named * gaps.total,
     )
 
 

@@ -371,11 +371,21 @@ class Process:
             seen = (self.samples + self.after).total()
             since = self.last - (self.hello.now if self.hello else 0.0)
             return since * self.stacks.total() / seen if seen else 0.0
+        return self._limited_s() / self.steps.kept
+
+    @property
+    def whole_s(self) -> float:
+        """Total seconds of the steps like `stepping_s`, but with the steps that traced."""
+        if self.steps is self.loops:
+            return self.stepping_s
+        starts, traced = self.steps.starts, self.steps.traced
+        made = sum(b - a for i, (a, b) in enumerate(pairwise(starts)) if i in traced)
+        return (self._limited_s() + made) / self.steps.kept
+
+    def _limited_s(self) -> float:
         took = self._untraced()
-        if not took:
-            return 0.0
-        most = LONG * sorted(took)[len(took) // 2]
-        return sum(min(each, most) for each in took) / self.steps.kept
+        most = LONG * sorted(took)[len(took) // 2] if took else 0.0
+        return sum(min(each, most) for each in took)
 
     @property
     def mean_step_s(self) -> float:
@@ -395,7 +405,7 @@ class Process:
             self._estimate = took, estimate(list(took.values()))
         found = self._estimate[1]
         if found is None:
-            return p.StepTimes(n=self.steps.n, kind=self.kind, name=self.step_name, total_s=self.stepping_s)
+            return p.StepTimes(n=self.steps.n, kind=self.kind, name=self.step_name, total_s=self.whole_s)
         low, high = getattr(found, "low", None), getattr(found, "high", None)
         return p.StepTimes(
             n=self.steps.n,
@@ -403,7 +413,7 @@ class Process:
             ci95_s=(low, high) if low is not None and high is not None else None,
             kind=self.kind,
             name=self.step_name,
-            total_s=self.stepping_s,
+            total_s=self.whole_s,
         )
 
     @property

@@ -195,7 +195,8 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
     shown = OWN.keys() - ({"eager"} if any(each.code in EAGER for each in findings) else set())
     out = []
     for part in large_parts(case, shown, explained):
-        where = f"{part.function}(), line {part.at[1]}" if part.function else f"line {part.at[1]}"
+        where = f"{part.function}(), {'mostly ' * part.spread}line " if part.function else "line "
+        where += str(part.at[1])
         share = percent(part.seconds / case.lasted_s)
         text = f"{seconds(part.seconds)} ({share} of the program) in {where} of {PurePath(part.at[0]).name}"
         graph = GRAPH if part.kind == "eager" and not effects(case.sources, *part.at) else ""
@@ -204,12 +205,16 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
 
 
 class Part(NamedTuple):
-    """Time that one function of the program spends in one kind of work. at: the line with the most time."""
+    """Time that one function of the program, or one line outside of functions, spends in one kind of work.
+
+    at: the line with the most time. spread: True if other lines have part of the time.
+    """
 
     kind: str
     function: str
     at: Place
     seconds: float
+    spread: bool
 
 
 def large_parts(case: Case, kinds: Collection[str], explained: Collection[Place] = ()) -> list[Part]:
@@ -217,15 +222,15 @@ def large_parts(case: Case, kinds: Collection[str], explained: Collection[Place]
 
     explained: lines to leave out.
     """
-    parts: dict[tuple[str, str, str], dict[Place, float]] = defaultdict(lambda: defaultdict(float))
+    parts: dict[tuple[str, str, str, int], dict[Place, float]] = defaultdict(lambda: defaultdict(float))
     for site in sites_of(case):
         for kind, took in site.kinds.items():
             if kind in kinds and site.at not in explained and (kind != "eager" or site.loop[1]):
                 name = source.function_around(case.sources, *site.at)
-                parts[kind, site.file, name][site.at] += took
+                parts[kind, site.file, name, 0 if name else site.line][site.at] += took
     found = [
-        Part(kind, name, max(lines, key=lambda at: lines[at]), float(sum(lines.values())))
-        for (kind, _, name), lines in parts.items()
+        Part(kind, name, max(lines, key=lambda at: lines[at]), float(sum(lines.values())), len(lines) > 1)
+        for (kind, _, name, _), lines in parts.items()
     ]
     large = [part for part in found if part.seconds >= LARGE * case.lasted_s]
     return sorted(large, key=lambda part: -part.seconds)

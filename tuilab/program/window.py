@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from tuilab.model.ops import ITERATORS
 from tuilab.profile.classify import CALL, Key
 from tuilab.profile.threads import Activity, activity
 from tuilab.profile.threads import Seen as Started
@@ -138,11 +139,17 @@ def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
 
 
 def _singles(found: Activity) -> Iterable[Started]:
-    """Return the ops and functions that Python launches outside an input pipeline."""
+    """Return the ops and functions that Python launches outside an input pipeline.
+
+    Excludes the op that waits for the pipeline's next element.
+    """
     return (
         seen
         for seen in found.events
-        if seen.event.name == SINGLE and not seen.pipeline and seen.meaning.phase != "input"
+        if seen.event.name == SINGLE
+        and not seen.pipeline
+        and seen.meaning.phase != "input"
+        and str(seen.event.stats.get("eager_op", "")) not in ITERATORS
     )
 
 

@@ -11,7 +11,7 @@ import time
 import weakref
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -231,11 +231,13 @@ def _build(
 
         return b.tensors(predict, *arrays)
     known = given.sizes(b.values)
+    one = given.arrays({**b.values, **({"batch": 1} if "batch" in b.values else {})})
+    with tf.device(b.device):
+        outputs = _sized(tf, model, one, outputs)
     targets = Made(tf).targets(model, loss, outputs, known)
     with tf.device(b.device):
         _compile(tf, model, loss, policy)
         # Create every variable before tracing a graph.
-        one = given.arrays({**b.values, **({"batch": 1} if "batch" in b.values else {})})
         few = Made(tf).targets(model, loss, outputs, {**known, "batch": 1})
         model.train_step(_step_data(tf, model, [*map(tf.convert_to_tensor, (*one, *few))], len(one)))
 
@@ -243,6 +245,25 @@ def _build(
         return model.train_step(_step_data(tf, model, list(parts), len(arrays)))
 
     return b.tensors(step, *arrays, *targets)
+
+
+def _sized(
+    tf: Any, model: Any, arrays: Sequence[Any], outputs: list[tuple[tuple[int | None, ...], str]]
+) -> list[tuple[tuple[int | None, ...], str]]:
+    """Return the shapes of the outputs without unknown sizes except the batch.
+
+    An output may have another length than the input, for example after a convolution with strides. So the
+    sizes come from one call of the model.
+    """
+    if all(None not in shape[1:] for shape, _ in outputs):
+        return outputs
+    called = model(packed(tf, model, [*map(tf.convert_to_tensor, arrays)]), training=False)
+    found = _keras().tree.flatten(called)
+    if len(found) != len(outputs) or not all(isinstance(each, tf.Tensor) for each in found):
+        return outputs
+    return [
+        ((*shape[:1], *each.shape[1:]), dtype) for each, (shape, dtype) in zip(found, outputs, strict=True)
+    ]
 
 
 def _step_data(tf: Any, model: Any, parts: list[Any], count: int) -> tuple[Any, Any]:
