@@ -12,6 +12,7 @@ import pytest
 from tuilab.analysis.words import percent
 from tuilab.lab import trial
 from tuilab.model.program import (
+    AccountRow,
     Bottleneck,
     Code,
     Page,
@@ -154,6 +155,18 @@ def test_each_of_several_steps_in_a_call_waits_for_its_own_input() -> None:
     # If a call of 10 steps takes as long as a call of one step, every part of a step except its wait takes a
     # tenth of its time.
     assert gain_of_step(page, 1.0, 10) == pytest.approx(1 / (0.25 + 0.75 / 10))
+
+
+def test_a_changed_function_does_not_speed_up_the_ops_beside_it() -> None:
+    rows = tuple(
+        AccountRow(kind=kind, stack=(), seconds=spent) for kind, spent in (("graphs", 6.0), ("eager", 3.0))
+    )
+    page = msgspec.structs.replace(PAGE, account=rows, steps=StepTimes(kind="tf.function"))
+    # The ops take a third of the 90% outside Python.
+    assert gain_of_step(page, 0.5) == pytest.approx(1 / (0.1 + 0.3 + 0.6 * 0.5))
+    for kind in ("eager", "keras"):
+        other = msgspec.structs.replace(page, steps=StepTimes(kind=kind))
+        assert gain_of_step(other, 0.5) == pytest.approx(1 / (0.1 + 0.9 * 0.5))
 
 
 def test_no_maximum_is_shown_with_a_trial_that_exceeds_it() -> None:
