@@ -20,8 +20,10 @@ from tuilab.model import events as e
 from tuilab.model.arms import Arm, ArmPattern
 from tuilab.model.claims import Claim, Crosses, Faster, PhaseShare
 from tuilab.model.datasheets import DataSheet, Rating
+from tuilab.model.models import ModelInfo
 from tuilab.model.roofline import ArmRoof, DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
 from tuilab.model.run import RunState
+from tuilab.model.scenario import Scenario
 from tuilab.report.text import table
 
 LEVELS = (MemoryRoof(1_000, 100e9), MemoryRoof(100_000, 50e9), MemoryRoof(10_000_000, 10e9))
@@ -317,7 +319,10 @@ def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
     state = finish(with_work(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH))
     assert [arm.arm for arm in measured(state, 0)] == [EAGER]
     assert "does not do the requested work" in answer(state)
+    state.model = ModelInfo(kind="keras", parameters=1, inputs=(), batch="batch")
+    state.scenario = Scenario("model", {"batch": 32})
     gone, kept = (next(a for a in summarise(state).arms if a.id == arm.id) for arm in (GRAPH, EAGER))
+    assert kept.examples_per_s and gone.examples_per_s is None
     assert [flag.code for flag in gone.flags] == ["does-not-compute"] and "200 GFLOP/s" in gone.flags[
         0
     ].message

@@ -34,6 +34,7 @@ from tuilab.analysis.reading import (
     summary_point,
     unfinished,
     value_at,
+    vanished,
 )
 from tuilab.analysis.roofline_words import against_roof
 from tuilab.analysis.summary_words import at_place, elsewhere_words, together_sentence, visiting_words
@@ -178,7 +179,7 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
         reason=reason,
         median_s=figure.median if figure else None,
         examples_per_s=_examples(state, point) / figure.median
-        if figure and _examples(state, point)
+        if figure and _examples(state, point) and not vanished(state, arm, point)
         else None,
         ci95_s=figure.interval if figure else None,
         n=figure.n if figure else 0,
