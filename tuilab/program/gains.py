@@ -139,7 +139,7 @@ def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
     """Return the speedup of a step whose call takes `ratio` times as long after a change.
 
     steps: number of steps in one call after the change. Each step waits for input as before; the Python time
-    outside the call occurs once per call, and ops that Python starts beside the call take as long as before.
+    outside the call occurs once per call, and ops that Python starts outside it take as long as before.
     """
     waits, python = (sum(p.share for p in page.parts if p.name.startswith(name)) for name in OUTSIDE)
     changed = (1 - waits - python) * (1 - _beside(page))
@@ -147,7 +147,7 @@ def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
 
 
 def _beside(page: Page) -> float:
-    """Return the share of the computing time that individual ops take beside a step's function, according to
+    """Return the share of the computing time that individual ops take outside a step's function, according to
     the account; 0 if a step is not a function of the user's own loop.
     """
     spent = {
