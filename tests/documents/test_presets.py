@@ -239,6 +239,7 @@ def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
         "Both graph mode and XLA are faster than eager mode.",
         "Graph mode is faster than eager mode as long as the batch is small.",
         "Graph mode cuts the time of eager mode by 95%.",
+        "Graph mode is faster than eager mode for the gradients.",
     ],
 )
 def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sentence):

@@ -245,7 +245,7 @@ def describe_coverage(state: RunState) -> str:
     which = f", {forks} of them forked" if forks else ""
     # The processes of a continued sweep may have measured different sizes.
     each = [
-        sum(bool(cell.samples[_cut(cell, low, high)]) for low, high in _spans(cell))
+        sum((cut := _cut(cell, low, high)).start < cut.stop for low, high in _spans(cell))
         for cell in cells
         if cell.samples
     ]

@@ -136,14 +136,10 @@ def _settings(preset: Preset) -> str:
     """Return what a preset measures, such as `adding and multiplying by numbers, side 32, ops 8, float32`."""
     variants = find(preset.workload).declaration.variants
     does = [each.does or each.name for each in variants if each.name in preset.arms.variants]
-    values = [
-        f"{value}"
-        if name == "dtype"
-        else f"{name.replace('_', ' ')} {value:,}"
-        if type(value) is int
-        else f"{name} {value}"
-        for name, value in preset.parameters.items()
-    ]
+    values = []
+    for name, value in preset.parameters.items():
+        said = f"{value:,}" if type(value) is int else str(value)
+        values.append(said if name == "dtype" else f"{name.replace('_', ' ')} {said}")
     return ", ".join([*does, *values])
 
 

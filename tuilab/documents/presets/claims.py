@@ -86,7 +86,7 @@ _SUBJECT = re.compile(r"\b(?:for|in|during|when|on|with|under|after)\b((?:\s+[^\
 _ENDS = re.compile(r"[,;:()!?—–]|\.(?!\w)|\b(?:because|since|as|due|thanks|which|and|but|so)\b", _FLAGS)
 # A noun that refers to the example, as in `for this transform`, or to the machine on which its author ran it.
 _THIS = re.compile(
-    r"\b(?:for|of) (?:this|that|these|the) \w+|\bon my (?:laptop|desktop|workstation|desk|pc)\b", _FLAGS
+    r"\b(?:for|of) (?:this|these) \w+|\bon my (?:laptop|desktop|workstation|desk|pc)\b", _FLAGS
 )
 # A number that is a difference, or that limits a factor from above.
 _LIMITED = re.compile(
