@@ -212,6 +212,10 @@ def test_no_step_takes_less_time_than_its_input_unless_the_input_is_parallel() -
         at_most(of_eager_step(eager_step(0.01, (root, f"{root}::{kind}"), beside=0.5)))
         for root, kind in (("Root::Prefetch", "Map"), ("Root::Prefetch", "ParallelMapV2"))
     )
+    merged = at_most(
+        of_eager_step(eager_step(0.01, ("Root::Prefetch", "Root::Prefetch::MapAndBatch"), beside=0.5))
+    )
+    assert merged == parallel
     assert serial is not None and serial.step == pytest.approx(2.0, rel=0.02)
     assert parallel is not None and parallel.step is not None and parallel.step > 10
 

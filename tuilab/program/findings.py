@@ -134,7 +134,7 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
     waits, prepared = _waited(case)[0], _prepared(case)
     usual = case.of.mean_step_s
     pace = min(1.0, prepared / usual) if prepared and usual else prepared
-    limited = [limited_by_input(each, waits, pace, _is_serial(case.of)) for each in found.values()]
+    limited = [limited_by_input(each, waits, pace, _is_serial(case)) for each in found.values()]
     if prepared and pace:
         meanwhile = f"; the input pipeline works for {seconds(prepared)} per batch on other threads"
         limited = [
@@ -536,13 +536,16 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
     return best, "Parallel" in own or ("MapAndBatch" in own and asked)
 
 
-def _is_serial(of: Process) -> bool:
+def _is_serial(case: Case) -> bool:
     """Return True if no stage of the pipeline is parallel, so that a batch takes at least the time that the
     stages work for it.
+
+    TensorFlow runs a map that it merged with a batch in parallel, unless the map calls Python code.
     """
-    fed = pipeline(of)
+    fed, ran = pipeline(case.of), iterators(case.of)
     asked = fed is not None and any(stage.stage.startswith("Parallel") for stage in fed.stages)
-    return not asked and not any(part.startswith("Parallel") for part in iterators(of))
+    merged = "MapAndBatch" in ran and not _python_maps(case)
+    return not asked and not merged and not any(part.startswith("Parallel") for part in ran)
 
 
 def _stage_at(path: str, dataset: Dataset) -> Stage | None:
@@ -562,7 +565,7 @@ def _without(case: Case, stage: Stage | None, share: float) -> float:
     waiting for input. Assumes that the stage causes all of it if the pipeline has parallel stages.
     """
     fed, spent = pipeline(case.of), _spent(case.of)
-    if fed is None or stage is None or not _is_serial(case.of):
+    if fed is None or stage is None or not _is_serial(case):
         return share
     parts: dict[int, float] = defaultdict(float)
     for path, value in spent.items():
