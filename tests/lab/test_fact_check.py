@@ -164,9 +164,9 @@ takes 1 ms. So tf.function is 2× slower.
 """
 
 
-@pytest.mark.parametrize("machine", [CPU_MACHINE, GPU_MACHINE])
-async def test_a_claim_about_modes_is_tried_on_the_cpu_without_a_gpu(tmp_path, machine):
-    (tmp_path / "graph.md").write_text(GRAPH)
+async def decided(tmp_path, machine, text):
+    """Return the only claim of an article after it was measured."""
+    (tmp_path / "graph.md").write_text(text)
     check, presets = fact_check.article(tmp_path / "graph.md")
     async with Lab(
         runner=lambda on_event: ScriptedRunner(on_event, machine, rounds=6),
@@ -174,6 +174,12 @@ async def test_a_claim_about_modes_is_tried_on_the_cpu_without_a_gpu(tmp_path, m
     ) as made:
         await Checker(made, check, presets).run()
     (statement,) = check.statements
+    return statement
+
+
+@pytest.mark.parametrize("machine", [CPU_MACHINE, GPU_MACHINE])
+async def test_a_claim_about_modes_is_tried_on_the_cpu_without_a_gpu(tmp_path, machine):
+    statement = await decided(tmp_path, machine, GRAPH)
     assert statement.verdict in ("confirmed", "refuted"), statement.evidence
     assert statement.line == 14
     assert statement.evidence.startswith("Without a GPU, on the CPU: ") is (machine is CPU_MACHINE)
@@ -181,14 +187,7 @@ async def test_a_claim_about_modes_is_tried_on_the_cpu_without_a_gpu(tmp_path, m
 
 @pytest.mark.parametrize("machine", [CPU_MACHINE, GPU_MACHINE])
 async def test_a_claim_about_modes_on_a_gpu_is_decided_by_a_gpu_alone(tmp_path, machine):
-    (tmp_path / "graph.md").write_text(GRAPH.replace("my machine", "my GPU machine"))
-    check, presets = fact_check.article(tmp_path / "graph.md")
-    async with Lab(
-        runner=lambda on_event: ScriptedRunner(on_event, machine, rounds=6),
-        store=lambda: Store.open(tmp_path),
-    ) as made:
-        await Checker(made, check, presets).run()
-    (statement,) = check.statements
+    statement = await decided(tmp_path, machine, GRAPH.replace("my machine", "my GPU machine"))
     assert (statement.verdict == "untestable") is (machine is CPU_MACHINE)
     assert ("No GPU is visible" in statement.evidence) is (machine is CPU_MACHINE)
 

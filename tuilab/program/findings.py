@@ -129,9 +129,9 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
     if not any(each.code in SAVES_WAITING for each in found.values()):
         explained = {(each.file, each.line) for each in found.values()}
         found |= {each.key: each for each in waiting_elsewhere(case, explained)}
-    explained = {(each.file, each.line) for each in found.values()}
-    found |= {each.key: each for each in sleeping(case, explained)}
     waits, prepared = _waited(case)[0], _prepared(case)
+    explained = {(each.file, each.line) for each in found.values()}
+    found |= {each.key: each for each in sleeping(case, explained, bool(case.of.datasets and prepared))}
     usual = case.of.mean_step_s
     pace = min(1.0, prepared / usual) if prepared and usual else prepared
     limited = [limited_by_input(each, waits, pace, _is_serial(case)) for each in found.values()]
@@ -247,11 +247,12 @@ def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[B
             yield _finding(case, "input-elsewhere", part.at, text, spent_s=spent)
 
 
-def sleeping(case: Case, explained: set[tuple[str, int]]) -> Iterator[Bottleneck]:
+def sleeping(case: Case, explained: set[tuple[str, int]], prepares: bool) -> Iterator[Bottleneck]:
     """Yield a finding for lines that wait for something other than TensorFlow, such as a sleep in a step of
     individual ops.
 
-    explained: lines to leave out, because other findings name them.
+    explained: lines to leave out, because other findings name them. prepares: True if a pipeline prepares
+    batches meanwhile, for which the steps would otherwise wait.
     """
     for part in large_parts(case, ("waiting",), explained):
         where = f" in {part.function}()" if part.function else ""
@@ -259,8 +260,7 @@ def sleeping(case: Case, explained: set[tuple[str, int]]) -> Iterator[Bottleneck
         found = _finding(
             case, "between-steps", part.at, text, advice="between-steps, waiting", spent_s=part.seconds
         )
-        # Meanwhile, a pipeline may prepare batches for which the steps would otherwise wait.
-        yield replace(found, if_input_keeps_up=bool(case.of.datasets and _prepared(case)))
+        yield replace(found, if_input_keeps_up=prepares)
 
 
 def batches(of: Process) -> dict[str, int]:

@@ -201,11 +201,13 @@ def trains(sources: Mapping[str, str], file: str, number: int) -> bool:
 def _training(text: str) -> list[tuple[int, int]]:
     tree, found = tree_of(text), []
     for node in ast.walk(tree) if tree is not None else ():
-        tapes = [item.context_expr for item in node.items] if isinstance(node, ast.With) else []
-        under = any("GradientTape" in ast.unparse(each) for each in tapes)
-        words = node.keywords if isinstance(node, ast.Call) else []
-        if under or any(each.arg == "training" and ast.unparse(each.value) == "True" for each in words):
-            assert isinstance(node, ast.With | ast.Call)
+        if isinstance(node, ast.With):
+            does = any("GradientTape" in ast.unparse(item.context_expr) for item in node.items)
+        elif isinstance(node, ast.Call):
+            does = any(word.arg == "training" and ast.unparse(word.value) == "True" for word in node.keywords)
+        else:
+            continue
+        if does:
             found.append((node.lineno, node.end_lineno or node.lineno))
     return found
 

@@ -8,6 +8,7 @@ import msgspec
 from tuilab.documents.example import Example
 from tuilab.documents.presets.comparison import (
     COUNT,
+    DIFFERENCE,
     UNIT,
     Comparison,
     compare,
@@ -92,7 +93,7 @@ _THIS = re.compile(
 _LIMITED = re.compile(
     r"\b(?:under|below|within|beneath) (?:about )?"
     rf"(?:{COUNT} ?(?:[x×]|times|fold|%|percent)|twice|double|half)"
-    rf"|{COUNT} ?(?:{UNIT}) (?:faster|quicker|slower|longer|ahead|less|more|sooner)\b"
+    rf"|{COUNT} ?(?:{UNIT}) (?:{DIFFERENCE})\b"
     rf"|\bby (?:about )?{COUNT} ?(?:{UNIT})\b",
     _FLAGS,
 )

@@ -78,10 +78,11 @@ _UNITS = {
     r"mins?|minutes?": 60.0,
 }
 UNIT = "|".join(_UNITS)
+DIFFERENCE = "faster|quicker|slower|longer|ahead|less|more|sooner"
+"""Words after a time that is the difference between two sides, not the time of one."""
 _PARTS = re.compile(
     rf"(?P<number>{_NUMBER})[ -]?(?P<unit>{UNIT})\b"
-    r"(?!\s+(?:faster|quicker|slower|longer|less|more|sooner)\b)|"
-    + "|".join(rf"\b(?P<{name}>{words})\b" for name, words in _SIDES.items()),
+    rf"(?!\s+(?:{DIFFERENCE})\b)|" + "|".join(rf"\b(?P<{name}>{words})\b" for name, words in _SIDES.items()),
     _FLAGS,
 )
 _TOLERANCE = re.compile(rf"(?:±|\+/-)\s*\d[\d.,]*\s*(?:(?:{UNIT})\b|%)?", _FLAGS)
@@ -344,9 +345,7 @@ def _amounts(statement: str) -> set[int]:
 
 def says_equal(statement: str) -> bool:
     """Return True if a statement says that two sides are equally fast."""
-    sides = {part.lastgroup for part in _PARTS.finditer(statement) if part.lastgroup in _SIDES}
-    equal = _EQUAL.search(statement) is not None and not _factors(statement)
-    return equal and any(sides.issuperset(pair) for pair in _PAIRS)
+    return _EQUAL.search(statement) is not None and not _factors(statement) and _names_pair(statement)
 
 
 _COMPARATIVE = re.compile(
@@ -358,8 +357,12 @@ _COMPARATIVE = re.compile(
 
 def may_compare(statement: str) -> bool:
     """Return True if a statement names two sides and contains a word of a comparison."""
-    sides = {part.lastgroup for part in _PARTS.finditer(statement) if part.lastgroup in _SIDES}
-    return _COMPARATIVE.search(statement) is not None and any(sides.issuperset(pair) for pair in _PAIRS)
+    return _COMPARATIVE.search(statement) is not None and _names_pair(statement)
+
+
+def _names_pair(statement: str) -> bool:
+    sides = set(_named(_PARTS.finditer(statement)))
+    return any(sides.issuperset(pair) for pair in _PAIRS)
 
 
 def without_figures(statement: str) -> str:
