@@ -32,6 +32,15 @@ def test_an_eager_call_consists_of_kernels_and_dispatch_and_python() -> None:
     assert out.counts == {Key("MatMul", "MatMul", "CPU"): 1, Key("Add", "Add", "CPU"): 1}
 
 
+def test_python_that_an_op_calls_is_no_computing() -> None:
+    out = share(
+        thread("python", call(0, 100), node("py", "EagerPyFunc", 10, 70)),
+        thread("tf_Compute", node("m", "MatMul", 50, 60)),
+    )
+    assert micros(out) == {"python": 40, "py_function": 50, "compute": 10}
+    assert op_micros(out) == {"EagerPyFunc": 55, "MatMul": 5}
+
+
 def test_a_function_waiting_for_its_threads_counts_as_scheduling() -> None:
     main = thread(
         "python",

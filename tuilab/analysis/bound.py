@@ -401,7 +401,11 @@ def _why(found: GpuBound, call: GpuCall, sheet: DataSheet) -> str:
     if not found.fits:
         return f"a call does not fit into its {sheet.memory.value / 1e9:.0f} GB"
     if steps := [op for op in call.unpredictable if op in ITERATIVE]:
-        return f"a GPU computes {listed(steps)} in many small steps, so the likely time is unknown"
+        text = f"a GPU computes {listed(steps)} in many small steps"
+        if found.expected_s is None:
+            return f"{text}, so the likely time is unknown"
+        how = "with XLA" if call.mode == "xla" else "as a graph" if call.mode == "graph" else "in eager mode"
+        return f"{how}, {text}, in an unknown time"  # another mode gives the likely time
     return ""
 
 

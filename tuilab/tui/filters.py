@@ -13,8 +13,8 @@ TABLE = str.maketrans(
     "µ×…–—−·≈≠≤≥±→↓←↑°‘’“”✓✗⊘☑☐⚑⚠"  # punctuation and symbols
     "╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝─│━┃║═▔▕▐▀⭘▼▶⏸"  # Textual's borders and scroll bars, and the replay symbols
     "●○◉•◆▲□▽■◇△"  # markers
-    "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞◌▤",  # tracks, bars and fills
-    "ux~---|~!<>+>v<^o''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[].-|>v^|||||###%*+=-:.%=:/\\0~",
+    "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞◌▤▙",  # tracks, bars and fills
+    "ux~---|~!<>+>v<^o''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[].-|>v^|||||###%*+=-:.%=:/\\0~&",
 )
 RAISED = (38, 225)
 """Limits of luminance: a background stands out above the first limit in a dark theme, and below the second

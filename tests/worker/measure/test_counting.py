@@ -298,6 +298,23 @@ def test_ops_count_as_often_as_they_run_and_fused_ops_as_one_launch(tf: Any) -> 
     assert eager(tf, equal_products).kernels == 7
 
 
+def hashed(tf: Any, dtype: str = "int64", width: int = -1) -> Any:
+    def bucket(x: Any) -> Any:
+        return tf.strings.to_hash_bucket_fast(tf.strings.as_string(x, width=width), 1000)
+
+    return lambda _: (bucket, (tf.cast(tf.range(64), dtype),))
+
+
+def test_integers_hashed_as_strings_stay_on_the_cpu_only_op_by_op(tf: Any) -> None:
+    """The optimizer fuses both ops into one with a GPU kernel."""
+    strings = ["AsString", "StringToHashBucketFast"]
+    work = graph(tf, hashed(tf))
+    assert not work.stays and work.kernels == 1
+    assert [stay.op for stay in eager(tf, hashed(tf)).stays] == strings
+    for other in (hashed(tf, "float32"), hashed(tf, width=9)):
+        assert [stay.op for stay in graph(tf, other).stays] == strings
+
+
 def test_work_that_depends_on_the_data_is_named_not_guessed(tf: Any) -> None:
     def until_large(_: Any) -> Any:
         return lambda x: tf.while_loop(lambda s: tf.reduce_sum(s) < 1e9, lambda s: (s @ x,), (x,)), (

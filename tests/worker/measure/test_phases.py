@@ -1,3 +1,4 @@
+import statistics
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from tuilab.profile.threads import activity
 from tuilab.profile.xplane import Recording, XLine
 from tuilab.worker.measure.bench import TimedArm
 from tuilab.worker.measure.counting import Counted, Part
-from tuilab.worker.measure.phases import OwnClock, account_of, measure_account
+from tuilab.worker.measure.phases import OwnClock, account_of, measure_account, own_python
 from tuilab.workloads.base import Case
 
 
@@ -74,6 +75,14 @@ def test_the_python_clock_stops_inside_tensorflow_code(tmp_path: Path) -> None:
     # Time in a function that TensorFlow calls back counts as user code again.
     assert clock.time(lambda: work(0.02, busy)) >= 0.02
     assert clock.time(lambda: busy(0.02)) >= 0.02
+
+
+def test_the_python_clock_stops_inside_a_py_function(tf: Any) -> None:
+    """A profile shows this time as an op's, in eager mode too, where the same thread runs it."""
+    inside = Case(call=lambda: tf.py_function(lambda x: [busy(0.02), x][1], [1.0], tf.float32))
+    outside = Case(call=lambda: [busy(0.02), tf.py_function(lambda x: x, [1.0], tf.float32)])
+    assert statistics.median(own_python(tf, inside, lambda: None)) < 0.01
+    assert statistics.median(own_python(tf, outside, lambda: None)) >= 0.02
 
 
 def test_a_call_too_long_to_be_profiled_is_not_called_computing(tf: Any) -> None:

@@ -47,6 +47,9 @@ LESS_WORK = "the branch with less work"
 """Note for a branch that depends on the data: the count is a lower bound."""
 
 
+HASH, HASHED_DTYPES = "StringToHashBucketFast", ("int8", "int16", "int32", "int64")
+
+
 @dataclass(frozen=True)
 class Part:
     """An op of the graph, with all its executions in a call.
@@ -344,7 +347,8 @@ class _Body:
                 continue
             writes[key] = float(nbytes(tensor) or 0) * self.runs
         found, why = _counted(of)
-        held = stays(op.type, types_of(op.node_def), of.made)
+        hashed = self._hashes_integers(op, uses)
+        held = "" if hashed else stays(op.type, types_of(op.node_def), of.made)
         self.graphs.counted.parts.append(
             Part(
                 name=self.prefix + op.name,
@@ -354,11 +358,25 @@ class _Body:
                 flop=None if found is None else found * self.runs,
                 reads=reads,
                 writes=writes,
-                kernel=not held and self._launches(op, uses),
+                kernel=op.type == HASH if hashed else not held and self._launches(op, uses),
                 why=why,
                 stays=held,
             )
         )
+
+    def _hashes_integers(self, op: Any, uses: Counter[str]) -> bool:
+        """Return True if the optimizer fuses this op into one that hashes integers and has a GPU kernel.
+
+        It fuses `AsString` and `StringToHashBucketFast` if no other op reads the string and the string has
+        no minimum width.
+        """
+        if op.type == HASH:
+            return op.inputs[0].op.type == "AsString" and self._hashes_integers(op.inputs[0].op, uses)
+        if op.type != "AsString" or op.inputs[0].dtype.name not in HASHED_DTYPES:
+            return False
+        readers = [each.type for each in op.outputs[0].consumers()]
+        plain = op.get_attr("width") == -1 and not op.get_attr("fill")
+        return plain and readers == [HASH] and uses[op.name] == 1
 
     def _launches(self, op: Any, uses: Counter[str]) -> bool:
         """Return True if the op launches its own GPU kernel. A fused op, such as a bias addition after a

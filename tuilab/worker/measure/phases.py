@@ -6,7 +6,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import msgspec
@@ -164,7 +164,7 @@ def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
     Includes the time in other libraries that this code calls. Traces every Python function call, and stops
     the clock while the innermost running function belongs to TensorFlow or Keras.
     """
-    clock = OwnClock(_folders(tf))
+    clock = OwnClock(_folders(tf), _callback())
     calls, spent, begun = 0, [], time.perf_counter()
     with case.scope():
         while (took := time.perf_counter() - begun) < OWN_S or (
@@ -178,6 +178,14 @@ def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
     return spent
 
 
+def _callback() -> CodeType | None:
+    """Return the code with which TensorFlow calls a `py_function`; None if this TensorFlow has no such code."""
+    from tensorflow.python.ops import script_ops
+
+    registry = getattr(script_ops, "FuncRegistry", None)
+    return getattr(getattr(registry, "__call__", None), "__code__", None)
+
+
 def _folders(tf: Any) -> tuple[str, ...]:
     keras = sys.modules.get("keras")
     files = [getattr(module, "__file__", None) for module in (tf, keras)]
@@ -188,18 +196,20 @@ class OwnClock:
     """A clock that runs only while Python executes code outside `folders`.
 
     Time in a library outside these folders counts for the code that calls the library. While TensorFlow calls
-    user code, the clock runs.
+    user code, the clock runs, except inside `callback`: a profile shows this time as an op's.
     """
 
-    def __init__(self, folders: tuple[str, ...]) -> None:
+    def __init__(self, folders: tuple[str, ...], callback: CodeType | None = None) -> None:
         self._folders = folders
+        self._callback = callback
+        self._calling = 0
         self._whose: dict[str, bool | None] = {}
         self._own: list[bool] = []
         self._spent = self._since = 0
 
     def time(self, call: Callable[[], object]) -> float:
         """Return the seconds that Python spends in code outside `folders` during one call."""
-        before, self._own, self._spent = sys.getprofile(), [True], 0
+        before, self._own, self._spent, self._calling = sys.getprofile(), [True], 0, 0
         self._since = time.perf_counter_ns()
         sys.setprofile(self._seen)
         try:
@@ -213,10 +223,13 @@ class OwnClock:
     def _seen(self, frame: FrameType, event: str, _: object) -> None:
         was = self._own[-1]
         if event == "call":
-            own = self._is_own(frame.f_code.co_filename)
+            if self._calling or frame.f_code is self._callback:
+                self._calling += 1
+            own = not self._calling and self._is_own(frame.f_code.co_filename)
             self._own.append(was if own is None else own)
         elif event == "return" and len(self._own) > 1:
             self._own.pop()
+            self._calling = max(0, self._calling - 1)
         else:
             return
         if was and not self._own[-1]:
