@@ -179,11 +179,11 @@ def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
 
 
 def _callback() -> CodeType | None:
-    """Return the code with which TensorFlow calls a `py_function`; None if this TensorFlow has no such code."""
+    """Return the code that calls the Python function of a `py_function`; None if TensorFlow has moved it."""
     from tensorflow.python.ops import script_ops
 
-    registry = getattr(script_ops, "FuncRegistry", None)
-    return getattr(getattr(registry, "__call__", None), "__code__", None)
+    registry = getattr(script_ops, "FuncRegistry", type)
+    return getattr(vars(registry).get("__call__"), "__code__", None)
 
 
 def _folders(tf: Any) -> tuple[str, ...]:
