@@ -10,6 +10,7 @@ from tuilab import observer
 from tuilab.captured import MANIFEST
 from tuilab.lab.watch import Watched, WatchOptions
 from tuilab.model.program import Caught, Key, Told
+from tuilab.program.fold import Process
 from tuilab.runner.watched import Listener
 
 pytestmark = pytest.mark.real_worker
@@ -92,7 +93,7 @@ def test_a_step_that_runs_op_by_op_is_captured_as_a_graph(
     tmp_path: Path, way: str, name: str, arguments: list[str]
 ) -> None:
     """Covers a method that contains the gradient tape, and Keras's own step under run_eagerly."""
-    told, folder = caught(tmp_path, EAGER.replace("WAY", way))
+    told, folder, _ = caught(tmp_path, EAGER.replace("WAY", way))
     assert [each.problem for each in told] == [""] and isinstance(told[0].number, tuple)
     manifest = json.loads((folder / MANIFEST).read_text())
     assert (manifest["batch"], manifest["name"], manifest["arguments"]) == (24, name, arguments)
@@ -107,13 +108,15 @@ def test_a_step_that_runs_op_by_op_is_captured_as_a_graph(
     ids=["arrays", "dataset"],
 )
 def test_a_fit_is_captured_with_its_training_batch(tmp_path: Path, data: str, fitted: str) -> None:
-    told, folder = caught(tmp_path, FIT.replace("DATA", data).replace("FITTED", fitted))
+    """Saving the step traces it once more; this trace is not the program's."""
+    told, folder, process = caught(tmp_path, FIT.replace("DATA", data).replace("FITTED", fitted))
     assert [each.problem for each in told] == [""]
     manifest = json.loads((folder / MANIFEST).read_text())
     assert (manifest["batch"], manifest["arguments"]) == (24, ["x", "y"])
+    assert {number: len(traces) for number, traces in process.traces.items()} == {told[0].number: 1}
 
 
-def caught(tmp_path: Path, text: str) -> tuple[list[Caught], Path]:
+def caught(tmp_path: Path, text: str) -> tuple[list[Caught], Path, Process]:
     file, folder = tmp_path / "train.py", tmp_path / "step"
     file.write_text(text)
     program, told = Watched((str(file),)), list[Caught]()
@@ -139,4 +142,4 @@ def caught(tmp_path: Path, text: str) -> tuple[list[Caught], Path]:
         listener.close(5.0)
     finally:
         listener.remove()
-    return told, folder
+    return told, folder, next(iter(program.processes.values()))

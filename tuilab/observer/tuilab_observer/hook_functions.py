@@ -30,6 +30,7 @@ def see_functions() -> None:
     class Trace(plain):  # type: ignore[misc]
         def __init__(self, name: str, **more: Any) -> None:
             self.at: tuple[Observer, int, float, Any] | None = None
+            self.count: Any = None
             try:
                 if not depth.inside() and context.executing_eagerly():
                     one = state.attend()
@@ -40,6 +41,9 @@ def see_functions() -> None:
                         if one.wanted is not None and one.wanted["catch"] == number:
                             catch(one, local["self"], arguments, local.get("kwds"))
                             start = Own.now()
+                            # Saving it traced it, and TensorFlow counted the traces before this hook.
+                            self.count = local["self"].experimental_get_tracing_count
+                            self.before = self.count()
                         self.at = one, number, start, arguments
             except Exception as error:
                 state.fault(error)
@@ -60,6 +64,7 @@ def see_functions() -> None:
                 if self.at is not None:
                     one, number, start, arguments = self.at
                     traced = self.traced.startswith("traced")
+                    traced = traced and (self.count is None or self.count() > self.before)
                     described = describe(arguments) if traced else None
                     one.functions.leave(number, start, Own.now(), traced, described)
             except Exception as error:
