@@ -64,7 +64,7 @@ def test_the_largest_fitting_batch_is_reported_for_each_device_with_the_reason()
         "On CPU:0, batches of up to about 65,536 (the largest batch on the slider) fit into the 4.00 GB of free "
         "memory, estimated from tensor shapes; a recurrent layer may need more.",
         "On GPU:0, batches of up to 900 (inference) and 400 (training) fit into the 4.00 GB of free memory, "
-        "as measured. Larger batches do not fit.",
+        "as measured. Larger batches may not fit.",
         "On GPU:1, batches of up to 65,536 (inference, the largest batch on the slider) and 400 (training) fit "
         "into the 4.00 GB of free memory, as measured.",
     ]

@@ -362,3 +362,13 @@ def test_an_interval_needs_both_times_and_positive_ends():
     assert _interval((0.5, 1.5), (0.5, 1.0)) == (0.5, 3.0)
     assert _interval((0.0, 1.0), (1.0, 2.0)) is None
     assert _interval(None, (1.0, 2.0)) is _interval((1.0, 2.0), None) is None
+
+
+def test_each_finding_takes_the_figure_of_its_own_dtype():
+    """Timings of the same product in two dtypes are arms of one run."""
+    second = "z = tf.cast(x, tf.float64)\n" + NO_WAIT.replace("x", "z")
+    report = read((HEAD + NO_WAIT + second).encode(), shipped(), name="x.py", preview=False)
+    arms = (arm(dtype="float32", median_s=1e-3), arm(dtype="float64", median_s=3e-3))
+    result = SimpleNamespace(arms=arms, status="ok", preset="x-1-matmul", run="r1")
+    found = [proven(p, result).true_s for p in proofs(report) if p.finding.code == "TL103"]
+    assert found == [1e-3, 3e-3]

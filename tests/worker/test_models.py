@@ -445,6 +445,27 @@ def test_the_estimated_memory_includes_tensors_inside_layers(tf, tmp_path):
         assert 2 * scores <= workload.needs(values, variant) < 5 * scores
 
 
+def test_results_that_overwrite_their_input_take_no_memory(tf):
+    """A convolution, its bias and its activation share one buffer, unless the program also returns another
+    of the three.
+    """
+    from tuilab.worker.models.memory import of_graph
+
+    kernel, size = tf.ones((3, 3, 1, 64)), 4 * 32 * 32 * 64
+
+    def chain(x, all_three):
+        product = tf.nn.conv2d(x, kernel, 1, "SAME")
+        biased = tf.nn.bias_add(product, tf.ones(64))
+        return (product, biased, tf.nn.relu(biased)) if all_three else tf.nn.relu(biased)
+
+    def needs(all_three):
+        concrete = tf.function(chain).get_concrete_function(tf.TensorSpec((None, 32, 32, 1)), all_three)
+        return of_graph(concrete.graph)({"batch": 1}, training=True)
+
+    assert 2 * size <= needs(False) < 2.5 * size  # each with its gradient
+    assert needs(True) >= 6 * size
+
+
 def test_progress_of_reading_weights_is_reported(tf, tmp_path, monkeypatch):
     monkeypatch.setattr("tuilab.worker.models.TELL_S", 0.001)
     monkeypatch.setattr("tuilab.worker.models.LEAST_TOLD", 1_000_000)

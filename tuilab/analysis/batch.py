@@ -75,7 +75,7 @@ def fitting(fits: Sequence[Fit]) -> list[str]:
         ]
         about = "about " if any(fit.source == "shapes" for fit in own) else ""
         how = listed(list(dict.fromkeys(HOW[fit.source] for fit in own)), "or")
-        limited = " Larger batches do not fit." if all(fit.ended_by == "memory" for fit in own) else ""
+        limited = " Larger batches may not fit." if all(fit.ended_by == "memory" for fit in own) else ""
         out.append(
             f"On {device}, batches of up to {about}{listed(shown)} fit into the "
             f"{size(own[0].memory)} of free memory, {how}.{limited}"

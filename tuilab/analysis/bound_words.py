@@ -156,7 +156,8 @@ def _clause(bound: GpuBound) -> str:
     word = "faster" if bound.expected is not None and bound.expected[0] > 1 else "as fast"
     if (bound.at_most or 0.0) > MOST_TIMES:
         if bound.expected is not None and bound.expected[1] > MOST_TIMES:
-            return f"would be far faster (likely {likely})"
+            verb = "would be far faster" if bound.expected[0] > 1 else "may be far faster"
+            return f"{verb} (likely {likely})"
         begin = f"would likely be {likely} {word}" if likely else "could be far faster"
         return f"{begin} (its upper limit is above {MOST_TIMES}×)"
     most = f"at most {times(bound.at_most or 0.0)}"

@@ -28,7 +28,7 @@ from tuilab.analysis.statistics import (
 )
 from tuilab.analysis.words import listed, percent
 from tuilab.model.found import Found
-from tuilab.model.quantity import seconds
+from tuilab.model.quantity import plural, seconds
 from tuilab.model.run import ArmSamples, RunState
 
 ALIKE = 0.01
@@ -234,6 +234,12 @@ def _zygotes(cell: ArmSamples) -> list[int]:
     each = [zygote if zygote >= 0 else -1 - index for index, zygote in enumerate(every)]
     counted = (len(cell.samples[_cut(cell, low, high)]) >= SHORTEST for low, high in _spans(cell))
     return [zygote for zygote, counts in zip(each, counted, strict=False) if counts]
+
+
+def few_processes(state: RunState) -> str:
+    """Return `one process` or `2 processes`; "" if there are enough for an interval over the processes."""
+    number = 1 + len(begun(state))
+    return "" if number >= ENOUGH else "one process" if number == 1 else plural(number, "process")
 
 
 def describe_coverage(state: RunState) -> str:

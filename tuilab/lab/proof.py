@@ -234,6 +234,7 @@ def proven(proof: Proof, result: RunResult) -> Proven:
     if proof.preset is not None:  # the run may also contain arms for other findings
         own = proof.preset.arms
         arms = [a for a in arms if a.mode in own.modes and a.variant in ("", *own.variants)] or arms
+        arms = [a for a in arms if a.dtype == proof.finding.dtype] or arms
     said, true, sentence, compared, interval = _SHOWN[proof.pattern](arms, proof.calls)
     less = f"; measured with {proof.less}" if proof.less else ""
     factor = max(said, true) / min(said, true) if said and true else None

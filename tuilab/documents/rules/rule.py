@@ -30,6 +30,8 @@ class Finding(Found, frozen=True, kw_only=True):
     """Number of calls, epochs or batches in the measured time, including the first; 0 if unknown."""
     mode: str = ""
     """The mode of the measured work: `eager`, `graph` or `xla`; "" if unknown."""
+    dtype: str = ""
+    """The dtype of the measured work's tensors; "" if unknown."""
 
 
 @dataclass(frozen=True)

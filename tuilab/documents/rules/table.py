@@ -1,6 +1,6 @@
 """The table of all rules, and their findings in an example."""
 
-from tuilab.documents.example import Example
+from tuilab.documents.example import Example, tensors_in
 from tuilab.documents.interpreter.trace import TraceEvent
 from tuilab.documents.interpreter.values import Graph
 from tuilab.documents.rules import (  # noqa: F401  (each registers its rules)
@@ -66,6 +66,7 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
         replace=hit.replace,
         calls=hit.calls,
         mode=_mode(hit.timing.work) if hit.timing is not None else "",
+        dtype=_dtype(hit.timing.work) if hit.timing is not None else "",
     )
 
 
@@ -76,6 +77,13 @@ def _mode(work: TraceEvent | None) -> str:
     if work.kind == "op" and work.place.traced is None:
         return "eager"
     return "xla" if isinstance(work.runs, Graph) and work.runs.jit else "graph"
+
+
+def _dtype(work: TraceEvent | None) -> str:
+    """Return the dtype of the timed work's tensors; "" if they have several or it is unknown."""
+    tensors = [tensor for value in work.arguments.values() for tensor in tensors_in(value)] if work else []
+    found = {tensor.dtype for tensor in tensors}
+    return next(iter(found)) or "" if len(found) == 1 else ""
 
 
 def _severity(known: Rule, hit: Hit) -> Severity:

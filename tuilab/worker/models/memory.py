@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Optional
 
-from tuilab.model.ops import CALLS, LOOPS
+from tuilab.model.ops import ALIASES, CALLS, LOOPS, MATRIX, PRODUCTS, names
 from tuilab.worker.measure.functions import called
 from tuilab.worker.models.inputs import BATCH, Spec
+
+_IN_PLACE = names("BiasAdd Relu Relu6 Elu Selu Sigmoid Tanh")
+_OVERWRITTEN = PRODUCTS | MATRIX | names("BiasAdd Add AddV2")
 
 Made = Sequence[tuple[tuple[Optional[int], ...], int]]
 """The tensors of a call: their shapes, and the bytes of one element."""
@@ -64,8 +67,19 @@ def _tensors(graph: Any) -> Iterator[Any]:
             yield from _tensors(
                 called(graph, op.get_attr("f" if op.type in CALLS else "body").name, op.inputs)
             )
-        else:
+        elif op.type not in ALIASES and not _is_in_place(op):
             yield from op.outputs
+
+
+def _is_in_place(op: Any) -> bool:
+    """Return True if TensorFlow writes the op's result over its input, also in training.
+
+    No gradient may need the input: that of a product, a bias or a sum needs none of its results, and that of
+    these activations needs only their results.
+    """
+    if op.type not in _IN_PLACE or op.inputs[0].op.type not in _OVERWRITTEN:
+        return False
+    return len(op.inputs[0].consumers()) == 1
 
 
 def _captured(tensor: Any) -> int:
