@@ -86,7 +86,8 @@ def test_statements_become_conditions_and_are_quoted(sentence, faster, by):
         ("The GPU is two orders of magnitude faster than the CPU.", None,
          "two orders of magnitude", "at least 80×"),
         ("The GPU is much faster than the CPU.", None, "much", "at least 1.5×"),
-        ("The GPU is 10x faster than the CPU.", None, "", "at least 10×"),
+        ("The GPU is 10x faster than the CPU.", None, "10x", "at least 10×"),
+        ("The GPU is more than 10x faster than the CPU.", None, "", "at least 10×"),
     ],
 )  # fmt: skip
 def test_an_approximate_factor_is_a_range_and_keeps_its_words(sentence, most, said, amount):

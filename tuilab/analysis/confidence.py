@@ -93,7 +93,8 @@ def _describe_similar_runs(state: RunState) -> str:
     alike = state.alike
     if alike is None or alike.arm not in state.arms or alike.runs < FEWEST_ALIKE:
         return ""
-    ends = f"{seconds(alike.low_s)} to {seconds(alike.high_s)}"
+    # With two digits, because the figures of a run may have no more, and its own must be in the range.
+    ends = " to ".join(seconds(end, end / 10) for end in (alike.low_s, alike.high_s))
     label = state.arms[alike.arm].label
     return (
         f"In {alike.runs} runs (this one included) with these settings on this machine, {label} took {ends}"

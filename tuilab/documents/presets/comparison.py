@@ -115,6 +115,7 @@ _ABOUT = re.compile(
     r"\b(?:about|around|roughly|nearly|almost|approximately|some)\b|~|≈|\borders? of magnitude\b", _FLAGS
 )
 _AT_MOST = re.compile(r"\b(?:at most|can|may|might)\b", _FLAGS)
+_AT_LEAST = re.compile(r"\b(?:at least|more than|over|no less than|a minimum of)\b|[>≥]", _FLAGS)
 _UP_TO = re.compile(r"\b(?:up to|as much as)\b", _FLAGS)
 
 
@@ -134,7 +135,7 @@ class Factor(NamedTuple):
     most: float | None = None
     """Maximum speedup as a factor; None if the statement gives none."""
     said: str = ""
-    """The statement's words if they are approximate, such as `much` or `about 10x`."""
+    """The statement's words if they give no limit themselves, such as `much`, `about 10x` or `10x`."""
 
 
 class Comparison(NamedTuple):
@@ -302,7 +303,7 @@ def _factor(text: str) -> Factor:
         stated, about = _FACTOR.search(text), _ABOUT.search(text)
         assert stated is not None
         if about is None:
-            return Factor(factors[0])
+            return Factor(factors[0], said="" if _AT_LEAST.search(text) else stated[0].strip())
         said = stated[0] if about.start() >= stated.start() else f"{about[0]} {stated[0]}"
         most = None if stated["order"] else round(factors[0] * ABOUT, 3)
         return Factor(round(factors[0] / ABOUT, 3), most, said)
@@ -349,7 +350,7 @@ def says_equal(statement: str) -> bool:
 
 
 _COMPARATIVE = re.compile(
-    r"\b(?:faster|quicker|slower|sooner|longer|outperform\w*|beats?|loses?|lost|wins?|halves|cuts?|reduces?"
+    r"\b(?:faster|quicker|slower|sooner|longer|outperform\w*|beat(?:s|en)?|overtak\w*|outpac\w*|surpass\w*|loses?|lost|wins?|halves|cuts?|reduces?"
     r"|saves?|speeds?[- ]?ups?)\b",
     _FLAGS,
 )
