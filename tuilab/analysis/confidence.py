@@ -12,6 +12,7 @@ from tuilab.model.run import RunState
 
 SHORT = {
     "emulated": "emulated GPU",
+    "empty-result": "empty result",
     "cpu-contention": "busy host",
     "canary": "unsteady host",
     "throttled": "GPU throttled",

@@ -436,7 +436,8 @@ def _dtype(other: ArmState, usual: ArmState, point: int) -> Iterator[Diagnosis]:
     where = f"on the {family_of(other, point)}, {other.arm.mode}"
     if slow.ratio > 1:
         text = f"{name} takes {slow.words} the time of {like} ({where})."
-        remedy = f"Use {like} if its precision and range suffice."
+        real = name.startswith("complex") and not like.startswith("complex")
+        remedy = f"Use {like} if {'the data is real' if real else 'its precision and range suffice'}."
         yield Diagnosis("dtype", text, remedy, "warning" if slow.ratio >= 2 else "note", other.arm.id)
     else:
         text = f"{name} is {slow.turned.words} faster than {like} ({where})."

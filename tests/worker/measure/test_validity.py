@@ -88,6 +88,9 @@ def empty_scope(n: int = 64):
             return HELD
     return step
 
+def framed(n: int = 64):
+    return (lambda x: tf.signal.stft(x, 512, 256)), tf.random.normal((n,))
+
 def unchosen(n: int = 64):
     return (lambda x: tf.where(False, tf.matmul(x, x), x + 1.0)), tf.ones((n, n))
 
@@ -174,6 +177,7 @@ GUILTY = {
     "printing": ("graph", "prints-once", "printed once, during tracing"),
     "seeded": ("eager", "seed-fixed", "sets a random seed in each call"),
     "empty_scope": ("eager", GONE, "returns an earlier result"),
+    "framed": ("eager", "empty-result", "its result is empty, of shape [0, 257]"),
     "unchosen": ("xla", GONE, "not in XLA's program"),
 }
 HONEST = (
@@ -182,7 +186,7 @@ HONEST = (
 )  # fmt: skip
 ACCUSATIONS = {
     GONE, "retraced", "built-late", "builds-anew", "numpy-inside", "python-result", "grows", "prints", "prints-once",
-    "seed-fixed", "drawn-once",
+    "seed-fixed", "drawn-once", "empty-result",
 }  # fmt: skip
 
 

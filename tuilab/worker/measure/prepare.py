@@ -22,7 +22,7 @@ from tuilab.worker.build import ArmBuild
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.caveats import caveat
 from tuilab.worker.measure.layers import Layers
-from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, refusal, watched
+from tuilab.worker.measure.validity import OwnCode, Watch, empty, of_graph, refusal, watched
 from tuilab.worker.measure.work import of_model
 from tuilab.worker.placement.observe import observe
 from tuilab.worker.placement.summary import Observation
@@ -172,7 +172,7 @@ def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
 
 def _prepare(bench: Bench, cell: TimedArm) -> None:
     own = OwnCode(Watch()) if bench.request.scenario.file else None
-    first_s, second_s = _first_calls(bench, cell, own)
+    first_s, second_s, found = _first_calls(bench, cell, own)
     reason, nodes, arithmetic = _observe(bench, cell, first_s)
     wrong = mismatch(cell.arm, cell.device, reason)
     if wrong:
@@ -186,14 +186,21 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
     bench.reporter.say(
         FirstCalls(run=bench.run, arm=cell.arm.id, point=cell.point, first_s=first_s, second_s=second_s)
     )
-    _scrutinise(bench, cell, nodes, arithmetic, own)
+    _scrutinise(bench, cell, nodes, arithmetic, own, found)
 
 
 def _scrutinise(
-    bench: Bench, cell: TimedArm, nodes: Sequence[Node], arithmetic: float | None, own: OwnCode | None
+    bench: Bench,
+    cell: TimedArm,
+    nodes: Sequence[Node],
+    arithmetic: float | None,
+    own: OwnCode | None,
+    found: list[Found],
 ) -> None:
-    """Report a caveat for calls that do not compute the requested work, or that differ from each other."""
-    found: list[Found] = []
+    """Report a caveat for calls that do not compute the requested work, or that differ from each other.
+
+    found: further caveats to report.
+    """
     try:
         if own is not None:
             bench.progress("checking the calls", arm=cell.arm.id)
@@ -213,13 +220,16 @@ def _scrutinise(
     bench.flag(caveat(bench.run, each, cell.arm.id, point) for each in found)
 
 
-def _first_calls(bench: Bench, cell: TimedArm, own: OwnCode | None) -> tuple[float, float]:
-    case, stopwatch = cell.case, bench.stopwatch_of(cell)
+def _first_calls(bench: Bench, cell: TimedArm, own: OwnCode | None) -> tuple[float, float, list[Found]]:
+    """Return the seconds of the first two calls, and the caveats about their result."""
+    case, stopwatch, found = cell.case, bench.stopwatch_of(cell), list[Found]()
 
     def first() -> object:
         if own is not None and cell.arm.mode == "xla":
             _without_strings(case)
-        return case.call()
+        result = case.call()
+        found.extend(empty(bench.context.tf, result))
+        return result
 
     bench.progress("first call", arm=cell.arm.id)
     bench.reporter.settle()
@@ -235,7 +245,7 @@ def _first_calls(bench: Bench, cell: TimedArm, own: OwnCode | None) -> tuple[flo
             own.first = seen
         bench.check()
         second_s = cell.call_s = stopwatch.time(case.call)
-    return first_s, second_s
+    return first_s, second_s, found
 
 
 def _without_strings(case: Case) -> None:

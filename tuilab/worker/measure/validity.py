@@ -303,6 +303,14 @@ def _generators() -> tuple[Any, ...]:
     return hash(state[1].tobytes()), state[2], hash(random.getstate())
 
 
+def empty(tf: Any, result: object) -> Iterator[Found]:
+    """Yield a caveat if a call computed no number."""
+    shapes = [tuple(leaf.shape) for leaf in tf.nest.flatten(result) if hasattr(leaf, "shape")]
+    if shapes and all(0 in shape for shape in shapes):
+        text = f"its result is empty, of shape {list(shapes[0])}"
+        yield Found("empty-result", f"{text}: an input may be too short, as for a frame of a signal")
+
+
 @dataclass
 class OwnCode:
     """Observes the first call of user code and two later calls, with their results."""
