@@ -118,14 +118,14 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
         within = percent(max(max(high, 1 / low) for low, high in spans) - 1)
         alike = f"within {within} of each other" if printed else "equal within the noise"
         sentence = f"{a} and {b} are {alike} at every size."
-    elif turns > 1:
-        sentence = f"No crossover persists. {a} and {b} swap the lead {turns} times as the size grows."
-    elif turns == 1:
+    elif turns > 0:
         first, then = (b, a) if printed[0] > 0 else (a, b)
         ahead, behind = (
             _at(at, [p for p in at if p.printed_sign == sign]) for sign in (printed[0], -printed[0])
         )
-        sentence = f"No crossover is certain. {first} is faster {ahead}, {then} {behind}; this may be noise."
+        begin = "No crossover is certain"
+        begin = begin if turns == 1 else f"No crossover persists: the lead changes {turns} times"
+        sentence = f"{begin}. {first} is faster {ahead}, {then} {behind}; this may be noise."
     elif printed:
         sentence = _leads(at, printed[0], pair, NOISE)
     elif known:
