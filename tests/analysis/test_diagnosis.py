@@ -168,6 +168,16 @@ def test_time_too_long_for_starting_one_op_is_not_called_launching() -> None:
     assert found(state, "launch-bound")
 
 
+def test_python_that_an_op_calls_is_reported_for_the_fastest_arm() -> None:
+    state = measure(begun([EAGER, GRAPH]), {EAGER: 11e-3, GRAPH: 7e-3})
+    phases(phases(state, EAGER, dispatch=5e-3, py_function=6e-3), GRAPH, dispatch=1e-3, py_function=6e-3)
+    (one,) = found(state, "python-called")
+    assert one.message.startswith(
+        "CPU graph spends 86% of each call in Python that an op calls (tf.py_function"
+    )
+    assert one.severity == "error"
+
+
 def test_copies() -> None:
     state = measure(begun([GPU_GRAPH, GPU_COPIED]), {GPU_GRAPH: 1e-3, GPU_COPIED: 3.3e-3})
     phases(state, GPU_COPIED, copy_in=2.1e-3, copy_out=0.2e-3, compute=1e-3)
