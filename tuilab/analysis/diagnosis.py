@@ -23,7 +23,7 @@ from tuilab.analysis.reading import (
 from tuilab.analysis.roofline import reach
 from tuilab.analysis.sweeps import crossovers
 from tuilab.analysis.words import listed, on_axis, percent, size, times
-from tuilab.model.account import CALLBACK, COPIES, STALL, Account
+from tuilab.model.account import COPIES, PY_FUNCTION, STALL, Account
 from tuilab.model.arms import family
 from tuilab.model.events import Node, ops_of
 from tuilab.model.found import SEVERITIES, Severity
@@ -260,7 +260,7 @@ def _called_back(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
     """Report Python code that an op of the fastest arm calls."""
-    share, severity = parts.share(CALLBACK), _grade(arm, point, DISPATCH, CALLBACK)
+    share, severity = parts.share(PY_FUNCTION), _grade(arm, point, DISPATCH, PY_FUNCTION)
     if arm is arms[0] and severity is not None:
         text = f"{name_of(arm, point)} spends {percent(share)} of each call in Python that an op calls "
         text += "(tf.py_function or tf.numpy_function); no graph, XLA or GPU makes it faster."

@@ -20,8 +20,8 @@ Part_s = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
 NOT_KNOWN = "not_known"
 COPIES = ("copy_in", "copy_out", "copy")
 STALL = "stall"
-CALLBACK = "py_function"
-ORDER = ("python", "dispatch", "copy_in", "input_wait", CALLBACK, "compute", STALL, "copy", "copy_out")
+PY_FUNCTION = "py_function"
+ORDER = ("python", "dispatch", "copy_in", "input_wait", PY_FUNCTION, "compute", STALL, "copy", "copy_out")
 """Phases in the order in which a call passes through them. In an account, a workload's own phases come next,
 and the unexplained remainder comes last.
 """
@@ -31,7 +31,7 @@ PHASE_HELP = {
     "dispatch": "TensorFlow's Python and runtime before and between ops; ops of a few µs",
     "copy_in": "copies to the device, while nothing computes",
     "input_wait": "waiting for the input",
-    CALLBACK: "Python that an op calls (tf.py_function), while nothing computes",
+    PY_FUNCTION: "Python that an op calls (tf.py_function), while nothing computes",
     "compute": "at least one kernel of the call runs",
     STALL: "the device waits for ops on the host, or for a copy between two kernels",
     "copy": "other copies between devices, while nothing computes",
@@ -47,7 +47,7 @@ PHASE_WORDS = {
     "compute": "computing",
     "copy_out": "copying out",
     "input_wait": "waiting for input",
-    CALLBACK: "Python in py_function",
+    PY_FUNCTION: "Python in py_function",
     STALL: "waiting for the host",
 }
 """Phase names for sentences, as in "copying in takes 71% of a call"."""

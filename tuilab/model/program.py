@@ -16,7 +16,7 @@ Code = Literal[
     "launch-bound", "host-op", "read-each-step", "numpy-fed", "float64", "mixed-precision", "xla-off",
     "xla-recompiles", "between-steps", "gpu-idle", "gpu-shared", "gpu-unused", "memory",
     "eager-functions", "numerics-check", "determinism", "gpu-hidden", "no-gpu", "small-batches", "rebuilt",
-    "cudnn-off", "saving", "slowing", "input-elsewhere",
+    "cudnn-off", "saving", "slowing", "input-elsewhere", "python-called",
 ]  # fmt: skip
 AccountKind = Literal[
     "importing", "building", "tracing", "compiling", "graphs", "eager", "input", "reading", "saving",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from tuilab.model.account import CALLBACK, STALL
+from tuilab.model.account import PY_FUNCTION, STALL
 from tuilab.model.ops import PYTHON
 from tuilab.profile.classify import CALL, NEXT, PROGRAM, Key, Meaning
 from tuilab.profile.threads import NOWHERE, Activity, Seen, Segment
@@ -223,7 +223,7 @@ class _Running:
     def _now(self) -> tuple[str, dict[Key, int]]:
         if self._active["compute"]:
             called = all(key.op in PYTHON for key in self._active["compute"])
-            return STALL if self._stalls else CALLBACK if called else "compute", self._active["compute"]
+            return STALL if self._stalls else PY_FUNCTION if called else "compute", self._active["compute"]
         if self._active["copy"]:
             return self._way(), self._active["copy"]
         if self._active["input"]:

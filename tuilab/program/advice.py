@@ -312,6 +312,7 @@ TABLE: dict[str, Advice] = {
         "tiny-ops",
         needs=(no_callback_of_batches,),
     ),
+    "python-called": Advice("write it with TensorFlow ops, or move it out of the step"),
     "host-op": Advice(
         "replace it with ops that have a GPU kernel, or move it into the input pipeline", "host-op-in-chain"
     ),

@@ -16,6 +16,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from tuilab.analysis.words import listed, percent
+from tuilab.model.account import PY_FUNCTION
 from tuilab.model.ops import PYTHON
 from tuilab.model.program import AccountKind, Bottleneck, Code, Dataset, Facts, Hello, Stage
 from tuilab.model.quantity import plural, seconds
@@ -86,7 +87,7 @@ overhead in seconds per call of the compiled graph.
 """
 LEAST_OP_S = 1e-6
 """Minimum duration of an op in a graph in seconds, as measured in loops of small ops."""
-DOUBLE, IDLE = 0.10, 0.20
+DOUBLE, IDLE, CALLED = 0.10, 0.20, 0.10
 LEFT_OF_DOUBLES = 0.75
 """Maximum share of float64 ops' time that float32 can save on a CPU."""
 LEAST = 20
@@ -962,7 +963,7 @@ def reading(case: Case) -> Iterator[Bottleneck]:
     for (file, line), (n, took, _) in of.reads.items():
         share = took / (times_.median_s * steps)
         if of.seen:  # a read also waits for pending work, which takes that time anyway
-            share = min(share, 1 - of.share("compute"))
+            share = min(share, 1 - of.share("compute", PY_FUNCTION))
         if n >= steps * READING_EACH and share >= READING:
             yield _finding(
                 case,
@@ -1178,7 +1179,7 @@ def _called_per_row(case: Case, at: tuple[str, int]) -> str:
 
 def doubles(case: Case) -> Iterator[Bottleneck]:
     """Yield a finding for float64 ops for which float32 would suffice."""
-    rows = ops_of(case.of)
+    rows = [row for row in ops_of(case.of) if row.op not in PYTHON]
     total = sum(row.seconds for row in rows)
     wide = [row for row in rows if row.dtype in ("float64", "complex128")]
     if not total:
@@ -1231,6 +1232,18 @@ def precision(case: Case) -> Iterator[Bottleneck]:
     )
 
 
+def called_back(case: Case) -> Iterator[Bottleneck]:
+    """Yield a finding for Python code that an op of a step calls."""
+    of = case.of
+    rows = [row for row in ops_of(of) if row.op in PYTHON] if of.seen else []
+    share = of.share(PY_FUNCTION) if rows else 0.0
+    if share >= CALLED:
+        top = largest(rows)
+        text = f"{percent(share)} of a step is Python that {top.op} calls, which no GPU and no XLA speeds up"
+        interval = gain_interval(of.typical, PY_FUNCTION)
+        yield _finding(case, "python-called", (top.file, top.line), text, share, interval=interval)
+
+
 def small_ops(case: Case) -> Iterator[Bottleneck]:
     """Yield a finding for ops that take longer to launch than to compute."""
     of, key = case.of, case.of.step
@@ -1240,9 +1253,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     # After about ninety runs of a cheap op, the runtime omits it from profiles.
     profiled = max(sum(seen.counts.values()) for _, seen in of.profiled)
     n = max(profiled, float(sum(of.sizes[key].values())))
-    # The ops around a slow Python function in the graph may be small.
-    python = sum(row.seconds for row in ops_of(of) if {row.op, row.kind} & PYTHON)
-    spent = max(0.0, of.share("compute") - python / of.profiled_step_s)
+    spent = of.share("compute")
     step = of.times().median_s or 0.0
     started = of.share(*STARTING)
     idle = of.undisturbed(started)  # ops also start late if other processes use the processors
@@ -1504,6 +1515,7 @@ LOOKS: tuple[Callable[[Case], Iterator[Bottleneck]], ...] = (
     between,
     doubles,
     precision,
+    called_back,
     small_ops,
     small_batches,
     on_host,

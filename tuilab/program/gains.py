@@ -167,9 +167,9 @@ BETWEEN_PIPELINES = frozenset(("between-steps", "rebuilt", "saving"))
 OUTSIDE = ("waiting for input", "python")
 LARGEST = 0.99
 """Maximum share of the time that a fix can save. Some time always remains."""
-UNCERTAIN = frozenset(("xla-off", "input-elsewhere"))
-"""Findings whose advice may not help. On a CPU, XLA's kernels may be slower than TensorFlow's, and a pipeline
-may need its time even in parallel.
+UNCERTAIN = frozenset(("xla-off", "input-elsewhere", "python-called"))
+"""Findings whose advice may not help. On a CPU, XLA's kernels may be slower than TensorFlow's, a pipeline may
+need its time even in parallel, and so may ops instead of Python.
 """
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))
 """Findings whose share refers to the time since the first call, not to a step."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from tuilab.model.ops import ITERATORS
+from tuilab.model.account import PY_FUNCTION
+from tuilab.model.ops import ITERATORS, PYTHON
 from tuilab.profile.classify import CALL, Key
 from tuilab.profile.threads import Activity, activity
 from tuilab.profile.threads import Seen as Started
@@ -211,7 +212,11 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
     computing = _by_device(spent)
     # Assign each moment to the first part that applies: computing, by device; copies; waiting; the thread's
     # other activity.
-    order = [(f"compute on {device}", computing[device]) for device in sorted(computing, reverse=True)]
+    # Python that an op calls computes nothing that a device could take over.
+    called = {key: spent[key] for key in spent if key.op in PYTHON}
+    ran = _by_device({key: at for key, at in spent.items() if key not in called})
+    order = [(f"compute on {device}", ran[device]) for device in sorted(ran, reverse=True)]
+    order += [(PY_FUNCTION, _union(at for each in called.values() for at in each))]
     order += [("copies", _union(copying))]
     order += [(name, _union(own[name])) for name in _OWN]
     steps, total, within = len(spans), sum(end - begin for begin, end in spans), _union(spans)

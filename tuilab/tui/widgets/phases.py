@@ -6,7 +6,7 @@ from itertools import cycle
 from rich.cells import cell_len
 
 from tuilab.analysis.words import percent
-from tuilab.model.account import CALLBACK, NOT_KNOWN, STALL
+from tuilab.model.account import NOT_KNOWN, PY_FUNCTION, STALL
 from tuilab.model.quantity import median_of
 from tuilab.model.result import ArmResult
 from tuilab.report.rows import no_phases, phase_line, phases_known_from
@@ -21,7 +21,7 @@ KNOWN: Mapping[str, Look] = {
     "dispatch": (TextStyle(PHASES["dispatch"]), "▒"),
     "copy_in": (TextStyle(PHASES["copy_in"]), "▓"),
     "input_wait": (TextStyle(PHASES["input"]), "░"),
-    CALLBACK: (TextStyle(PHASES["python"]), "▙"),
+    PY_FUNCTION: (TextStyle(PHASES["python"]), "▙"),
     "compute": (TextStyle(PHASES["compute"]), "█"),
     STALL: (TextStyle(PHASES["stall"]), "▨"),
     "copy": (TextStyle(PHASES["copy"]), "▤"),
