@@ -1,6 +1,7 @@
 """The exact text of reports for given figures, with every column, digit and unit."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from tuilab.model.explain import ArmPlacement, KernelLine, OpExplanation, Scenar
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.profile import DeviceTime, OpTime, PhaseTime
 from tuilab.model.program import Bottleneck, FunctionRow, OpRow, Page, ProcessRow, StepPart, StepTimes
-from tuilab.model.result import PointArm
+from tuilab.model.result import PointArm, PointResult, Ratio
 from tuilab.model.roofline import DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
 from tuilab.report.axes import PlotAxis, limits, linear
 from tuilab.report.chart import Chart, Series, Thinned
@@ -27,7 +28,7 @@ from tuilab.report.program import compared, gained, page_text
 from tuilab.report.roofs import roofs_text
 from tuilab.report.rows import layer_rows, layers_in, roof_lines, roof_rows
 from tuilab.report.svg import svg
-from tuilab.report.sweep import _compared, in_powers_of_two
+from tuilab.report.sweep import _compared, heat_of, in_powers_of_two
 from tuilab.report.text import table
 
 ROOFS = DeviceRoofs(
@@ -261,6 +262,28 @@ def test_two_arms_at_one_position_are_both_printed(other, words):
         PointArm(id=i, median_s=m, ci95_s=c, n=9, status="ok") for i, (m, c) in zip("ab", pair, strict=True)
     )
     assert _compared(a, b, "A", "B", "n 1").words == f"n 1: {words}"
+
+
+@pytest.mark.parametrize(
+    ("ratio", "ci95", "words"),
+    [
+        (0.8, (0.7, 0.9), "A is 1.2× faster than B; 1.0 s against 1.15 s"),
+        (0.96, (0.85, 1.1), "A and B cannot be told apart; 1.0 s and 1.15 s"),
+        (1.3, (1.2, 1.4), "A and B cannot be told apart; 1.0 s and 1.15 s"),  # the medians say the opposite
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_map_compares_arms_by_their_common_rounds(ratio, ci95, words, turned):
+    """The intervals of the medians overlap, whatever the rounds say."""
+    arms = [("a", 1.0, (0.9, 1.1)), ("b", 1.15, (1.05, 1.2))]
+    timed = tuple(PointArm(id=i, median_s=m, ci95_s=c, n=9, status="ok") for i, m, c in arms)
+    known = Ratio("b", "a", 1 / ratio, (1 / ci95[1], 1 / ci95[0])) if turned else Ratio("a", "b", ratio, ci95)
+    point = PointResult({"x": 1, "y": 2}, timed, ratios=(known,))
+    result = SimpleNamespace(
+        axis=("x", "y"), points=(point,), arms=[SimpleNamespace(id=i, label=i.upper()) for i in "ab"]
+    )
+    ((cell,),) = heat_of(result, "a", "b").cells
+    assert cell.words == f"x 1, y 2: {words}"
 
 
 def made(name: str, cpu: Best | None, gpu: Best | None, crossed: Crossed | None, **more: object) -> Row:

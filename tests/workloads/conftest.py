@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -28,8 +28,11 @@ class Ears:
 @dataclass
 class Made:
     case: Case
-    facts: dict[str, Any]
-    ears: Ears = field(default_factory=Ears)
+    ears: Ears
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {e.name: e.value for e in self.ears.events if isinstance(e, Fact)}
 
     def call(self) -> Any:
         with self.case.scope():
@@ -76,7 +79,7 @@ def make(tf: Any) -> Iterator[Make]:
         context = Context(ears)  # type: ignore[arg-type]
         context.tf = tf
         case = workload.build(ArmBuild(context, "run", arm, values))
-        made.append(Made(case, {e.name: e.value for e in ears.events if isinstance(e, Fact)}, ears))
+        made.append(Made(case, ears))
         return made[-1]
 
     yield build

@@ -53,5 +53,5 @@ def test_the_facts_of_a_transform_agree_with_its_placement(make):
 
 def test_a_build_without_gpu_kernels_says_nothing_about_gpus(make, monkeypatch):
     monkeypatch.setattr(kernels, "has_gpu_rows", lambda: False)
-    assert list(make("matmul", "plain", m=4, k=4, n=4).facts) == ["relative-error"]
+    assert not make("matmul", "plain", m=4, k=4, n=4).facts
     assert "host-only-ops" not in make("stft", "whole", samples=512).facts

@@ -31,6 +31,9 @@ class Runner(Protocol):
     async def measure(self, request: Measure) -> None:
         """Queue a run."""
 
+    async def renew(self) -> None:
+        """End the workers, so that the next request runs in fresh processes."""
+
     async def cancel(self, run: str) -> None:
         """Stop a run."""
 

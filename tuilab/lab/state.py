@@ -410,13 +410,15 @@ class LabState:
 
     @property
     def crossover(self) -> Crossover | None:
-        """The first crossover that the sweep on the screen has found. None if the sweep has found none, or
-        measures a preset other than the current one.
+        """The first crossover that the sweep on the screen has found at the current value of its second axis.
+        None if the sweep has found none, or measures a preset other than the current one.
         """
         result = self.result() if self.shown.sweep else None
         if result is None or self.settings is None or self.settings.preset.name != result.preset:
             return None
-        return next((c for c in result.crossovers if c.at is not None), None)
+        values = self.settings.values
+        here = [c for c in result.crossovers if all(values.get(name) == c.where[name] for name in c.where)]
+        return next((c for c in here if c.at is not None), None)
 
     def sum_up(self) -> RunResult | None:
         """Compute the result of the run on the screen. A thread may call this method if no event is applied

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tuilab.analysis.answer import at_point
+from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import family_of, measured
 from tuilab.analysis.words import on_axis, quotient
 from tuilab.model.events import Node, copies_of, ops_of
 from tuilab.model.quantity import median_of, prefixed, size, suffixed
-from tuilab.model.result import ArmResult, PointArm, RunResult
+from tuilab.model.result import ArmResult, PointArm, PointResult, RunResult
 from tuilab.model.run import RunState
 from tuilab.report.axes import Kind, PlotAxis
 from tuilab.report.chart import Chart, Series, Vertical
@@ -176,24 +177,43 @@ def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
     if len(result.axis) != 2:
         return None
     across, up = result.axis
-    at = {(int(p.values[across]), int(p.values[up])): {arm.id: arm for arm in p.arms} for p in result.points}
+    at = {(int(p.values[across]), int(p.values[up])): p for p in result.points}
     xs = HeatAxis(across.replace("_", " "), tuple(sorted({x for x, _ in at})))
     ys = HeatAxis(up.replace("_", " "), tuple(sorted({y for _, y in at})))
     names = {arm.id: arm.label for arm in result.arms}
     arms = (a, names.get(a, a)), (b, names.get(b, b))
 
     def cell(i: int, j: int) -> HeatCell:
-        timed = at.get((xs.values[i], ys.values[j]), {})
+        point = at.get((xs.values[i], ys.values[j]))
+        timed = {arm.id: arm for arm in point.arms} if point else {}
         place = f"{xs.label} {xs.labels[i]}, {ys.label} {ys.labels[j]}"
-        return _compared(timed.get(a), timed.get(b), arms[0][1], arms[1][1], place)
+        return _compared(timed.get(a), timed.get(b), arms[0][1], arms[1][1], place, _ratio(point, a, b))
 
     columns, rows = range(len(xs.values)), range(len(ys.values))
     return Heat(xs, ys, arms, tuple(tuple(cell(i, j) for i in columns) for j in rows))
 
 
-def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, place: str) -> HeatCell:
+def _ratio(point: PointResult | None, a: str, b: str) -> RatioEstimate | None:
+    """Return the ratio of two arms' times at a point, over their common rounds if they have any."""
+    for each in point.ratios if point else ():
+        if {each.a, each.b} == {a, b}:
+            found = RatioEstimate(each.ratio, *each.ci95, 0)
+            return found if each.a == a else found.turned
+    return None
+
+
+def _compared(
+    a: PointArm | None,
+    b: PointArm | None,
+    first: str,
+    second: str,
+    place: str,
+    by_rounds: RatioEstimate | None = None,
+) -> HeatCell:
     """Return a cell with text such as `samples 16k, batch 8: GPU graph is 3.21× faster than CPU graph; 190 µs
     against 610 µs`.
+
+    by_rounds: the ratio of the arms; by default, the quotient of their medians.
     """
     if a is None or b is None or not a.median_s or not b.median_s:
         why = next((arm.reason for arm in (a, b) if arm is not None and arm.reason), "not measured")
@@ -202,11 +222,15 @@ def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, p
     even = bool(a.ci95_s and b.ci95_s and a.ci95_s[0] <= b.ci95_s[1] and b.ci95_s[0] <= a.ci95_s[1])
     known = [(a.median_s, a.half_width_s), (b.median_s, b.half_width_s)]
     one, other = (median_of(*figure) for figure in known)
+    if by_rounds is not None:
+        ratio, even = by_rounds.ratio, not by_rounds.differs or (by_rounds.ratio > 1) != (ratio > 1)
     if even:
         text = f"{first} and {second} cannot be told apart; {one} and {other}"
         return HeatCell(ratio, even, words=f"{place}: {text}")
     if ratio > 1:
         first, second, one, other, known = second, first, other, one, known[::-1]
     times = quotient(*known[1], *known[0])
+    if by_rounds is not None:
+        times = (by_rounds if ratio > 1 else by_rounds.turned).words
     text = f"{first} is {times} faster than {second}; {one} against {other}"
     return HeatCell(ratio, times=times, words=f"{place}: {text}")

@@ -99,7 +99,9 @@ def _with_eager_counts(bench: Bench, arm: Arm, point: int, work: Work) -> Iterat
                     note=note,
                 ),
             )
-        elif loops and not any(one.mode == "eager" for one in bench.request.arms):
+        elif loops and "eager" in set(bench.workload.declaration.modes) - {
+            a.mode for a in bench.request.arms
+        }:
             names = tuple(name.replace(BY_DATA, f"{BY_DATA}; {_EAGER}") for name in other.uncounted)
             yield known(bench, each, point, msgspec.structs.replace(other, uncounted=names))
 

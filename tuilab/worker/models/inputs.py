@@ -442,7 +442,7 @@ def _read(data: str, specs: Sequence[Spec]) -> list[Any]:
         fits = array.ndim == len(shape) and all(
             n in (None, have) for n, have in zip(shape[1:], array.shape[1:], strict=True)
         )
-        if not fits or not len(array):
+        if not fits or not array.size:
             raise InputError(f"--data {named}: {key}", array.shape, f"the shape of {name}, {shape}")
         out.append(array.astype(object if dtype == "string" else dtype))
     return out
@@ -478,6 +478,8 @@ def _take_examples(array: Any, at: tuple[int, ...], shape: Sequence[int | None],
 
     Raises InputError if another dimension is too small.
     """
+    if not shape:
+        return array
     if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):
         raise InputError(f"--data: {name}", array.shape[1:], f"at least {at[1:]} per example")
     rows = np.take(array, range(at[0]), axis=0, mode="wrap")
