@@ -179,6 +179,16 @@ def test_no_maximum_is_shown_with_a_trial_that_exceeds_it() -> None:
         assert of.saves_s is not None and of.saves_s < 0.5 * 10.0, "steps take half of the program"
 
 
+def test_a_trial_that_decides_nothing_promises_nothing() -> None:
+    tried = Tried(step=1.12, step_ci95=(0.76, 1.4), said="the step under XLA")
+    of = with_trial(found(), tried, 10.0)
+    assert of.saves_s is None and "saves" not in gained(of)
+    most = at_most(of)
+    assert most is not None and most.step == pytest.approx(1.4)
+    sure = with_trial(found(), msgspec.structs.replace(tried, step_ci95=(1.05, 1.4)), 10.0)
+    assert gained(sure).startswith("saves about ")
+
+
 def test_a_busy_host_is_named_beside_the_measured_ratio() -> None:
     said = measured(Tried(step=1.7, step_ci95=(1.6, 1.8), doubts=("busy host",), said="the step under XLA"))
     assert said == "measured: 1.70× [1.60 1.80] (busy host) for the step: the step under XLA"

@@ -216,6 +216,11 @@ TABLE: dict[str, Advice] = {
     "input-elsewhere": Advice(
         "prepare its batches in parallel (num_parallel_calls) and ahead of the steps (prefetch)", "slow-map"
     ),
+    "input-elsewhere, python": Advice(  # parallel calls of Python code take turns
+        "write the Python code in TensorFlow ops, or keep its results (.cache() after the map)",
+        "python-in-map",
+        (nothing_random,),
+    ),
     "python-in-map": Advice(_IN_OPS, "python-in-map"),
     "python-in-map, serial": Advice(
         f"{_IN_OPS}; if it mostly waits for files or computes in NumPy, which release the GIL, try "

@@ -245,7 +245,11 @@ def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[B
         spent = min(part.seconds, every - in_steps)
         if spent >= LARGE * case.lasted_s:
             text = f"waiting for input outside the steps described here takes {seconds(spent)}"
-            yield _finding(case, "input-elsewhere", part.at, text, spent_s=spent)
+            stages = [stage for dataset in case.of.datasets for stage in dataset.stages]
+            python = any(PYTHON & set(stage.ops) for stage in stages)
+            text += "; a pipeline of the program runs Python" * python
+            advice = "input-elsewhere, python" if python else "input-elsewhere"
+            yield _finding(case, "input-elsewhere", part.at, text, advice=advice, spent_s=spent)
 
 
 def sleeping(case: Case, explained: set[tuple[str, int]], prepares: bool) -> Iterator[Bottleneck]:
@@ -404,6 +408,7 @@ def slowing(case: Case) -> Iterator[Bottleneck]:
     if pace is None or pace.late_s < SLOWER * pace.early_s:
         return
     lost = pace.lost_s * case.of.steps.n / max(1, pace.n)
+    lost -= case.of.delayed  # steps also become longer while other programs use the processors
     if lost < BETWEEN * case.lasted_s:
         return
     early, late = (seconds(each) for each in (pace.early_s, pace.late_s))

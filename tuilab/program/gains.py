@@ -72,6 +72,8 @@ def at_most(finding: Bottleneck) -> AtMost | None:
     most = max([finding.gain_at_most, *(finding.gain_ci95 or ())])
     if finding.share is None or finding.gain_at_most <= 1:
         return AtMost(program=most)
+    if finding.tried is not None and finding.tried.step_ci95 is not None:
+        most = min(most, max(1.0, *finding.tried.step_ci95))
     # The step's speedup has no limit if the interval of the share includes the whole step.
     step = most if most < factor(1.0) else None
     if finding.program_share is None:
@@ -104,7 +106,8 @@ def most_saved(finding: Bottleneck) -> float:
 
 def is_certain(finding: Bottleneck) -> bool:
     """Return True if the fix surely helps, so that its saving is an estimate and not only a maximum."""
-    return finding.code not in UNCERTAIN and not finding.if_input_keeps_up
+    calls_of_a_model = finding.code == "eager-step" and finding.share is None  # a graph also needs some time
+    return finding.code not in UNCERTAIN and not calls_of_a_model and not finding.if_input_keeps_up
 
 
 def of_program(finding: Bottleneck, step: float) -> float | None:
@@ -120,7 +123,7 @@ def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bot
 
     lasted_s: duration of the program so far. A trial may begin before the profiler knows the finding's share
     of the program. If the trial's speedup of the step exceeds the finding's maximum, the change has also
-    saved other time, so the maximum is removed.
+    saved other time, so the maximum is removed. A speedup whose interval includes 1 saves an unknown time.
     """
     if tried is None or tried.step is None:
         return replace(finding, tried=tried)
@@ -132,7 +135,9 @@ def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bot
     tried = replace(tried, program=program, if_input_keeps_up=finding.if_input_keeps_up and program > 1)
     if most is not None and most.step is not None and most.step < (tried.step or 0.0):
         finding = replace(finding, gain_at_most=None, gain_ci95=None)
-    return replace(finding, tried=tried, saves_s=max(0.0, lasted_s - left_s))
+    ends = tried.step_ci95
+    undecided = ends is not None and ends[0] <= 1 <= ends[1]
+    return replace(finding, tried=tried, saves_s=None if undecided else max(0.0, lasted_s - left_s))
 
 
 def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:

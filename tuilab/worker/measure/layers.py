@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tuilab.model.models import LayerWork
-from tuilab.model.ops import PRODUCTS
+from tuilab.model.ops import LOOPS, PRODUCTS
 from tuilab.model.roofline import Work
 from tuilab.profile.sums import Sums
 from tuilab.worker.measure.counting import Counted, Part
@@ -128,7 +128,8 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
     parts: dict[str, list[Part]] = defaultdict(list)
     kinds: dict[str, str] = {}
     for part in found.parts:
-        name, kind = whose.of(part.name, part.op)
+        # A loop whose iterations are not counted stands for the ops of its body.
+        name, kind = whose.of(f"{part.name}/body" if part.op in LOOPS else part.name, part.op)
         parts[name].append(part)
         kinds[name] = kind
     spent: dict[str, float] = defaultdict(float)
