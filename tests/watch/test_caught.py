@@ -10,6 +10,7 @@ from tuilab import observer
 from tuilab.captured import MANIFEST
 from tuilab.lab.watch import Watched, WatchOptions
 from tuilab.model.program import Caught, Key, Told
+from tuilab.program.account import CATCHING, account, by_kind
 from tuilab.program.fold import Process
 from tuilab.runner.watched import Listener
 
@@ -108,12 +109,14 @@ def test_a_step_that_runs_op_by_op_is_captured_as_a_graph(
     ids=["arrays", "dataset"],
 )
 def test_a_fit_is_captured_with_its_training_batch(tmp_path: Path, data: str, fitted: str) -> None:
-    """Saving the step traces it once more; this trace is not the program's."""
+    """Saving the step traces it once more; neither is the program's work."""
     told, folder, process = caught(tmp_path, FIT.replace("DATA", data).replace("FITTED", fitted))
     assert [each.problem for each in told] == [""]
     manifest = json.loads((folder / MANIFEST).read_text())
     assert (manifest["batch"], manifest["arguments"]) == (24, ["x", "y"])
     assert {number: len(traces) for number, traces in process.traces.items()} == {told[0].number: 1}
+    rows = account(process, process.lasted_s)
+    assert "saving" not in {row.kind for row in rows} and CATCHING in by_kind(rows)
 
 
 def caught(tmp_path: Path, text: str) -> tuple[list[Caught], Path, Process]:

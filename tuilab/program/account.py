@@ -24,9 +24,9 @@ WORDS: dict[AccountKind, str] = {
 VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
 """Words for the activity during a call to Keras. The call's graphs, ops and input count as this activity."""
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
-STARTING, ENDING = "starting", "ending"
-"""Labels for the time before the program's first line and after its last line, in place of a user
-function.
+STARTING, ENDING, CATCHING = "starting", "ending", "saving the step for a trial"
+"""Labels for the time before the program's first line and after its last line, and for tuilab's own work in
+the program, in place of a user function.
 """
 LEAST_SHARE, MOST_SAID = 0.01, 5
 LEAST_S = 1e-6
@@ -99,7 +99,7 @@ def _words(row: AccountRow) -> str:
 
 
 def _outside(row: AccountRow) -> bool:
-    return row.kind == "unknown" and row.function in (STARTING, ENDING)
+    return row.kind == "unknown" and row.function in (STARTING, ENDING, CATCHING)
 
 
 def ending(rows: Iterable[AccountRow]) -> bool:

@@ -28,6 +28,7 @@ SHARE = 0.005
 MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 ENDING = "unknown", (), "", "ending"
+CATCHING = "unknown", (), "", "saving the step for a trial"
 RECENT_S = 1.0
 """In seconds. An older sample does not show where unsampled time was spent."""
 SOON_S = 0.002
@@ -57,6 +58,7 @@ SCOPES = {
     IMPORTING: "importing",
 }
 INNER = {READING: "reading", INPUT: "input", GRAPHS: "graphs"}
+_CAPTURE = __file__.replace("account.py", "capture.py")
 MAKERS = frozenset(("__init__", "__new__", "Input", "compile", "add"))
 """Names of Keras functions that create models or parts of models."""
 
@@ -346,6 +348,7 @@ class Account:
         """
         lines: list[tuple[str, int]] = []
         inner, scope, own, call, function, deciding = None, None, False, "", "", PYTHON
+        catching = False
         entry: FrameType | None = None
         at = frame
         while at is not None:
@@ -357,6 +360,7 @@ class Account:
                 lines.append((code.co_filename, at.f_lineno))
             else:
                 mark = self._mark(code)
+                catching = catching or (code.co_name == "catch" and code.co_filename == _CAPTURE)
                 if mark in SCOPES and (mark != IMPORTING or not own):
                     scope = mark
                 elif not own:
@@ -368,6 +372,8 @@ class Account:
             at = at.f_back
         if frame is None:
             return ("unknown", (), "", ""), False
+        if catching:
+            return CATCHING, False
         if len(lines) > MOST_LINES:
             lines = lines[:EDGE] + lines[-EDGE:]
         if scope is not None:
