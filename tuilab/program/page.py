@@ -52,7 +52,8 @@ def page_of(
     rows = tuple(_row(process, host) for process in processes)
     notes = [*faults]
     if not processes:
-        why = "no process imported TensorFlow, or Python ran with -I, -E or -S, which disable the observer"
+        why = "no process finished importing TensorFlow"
+        why += ", or Python ran with -I, -E or -S, which disable the observer"
         notes.insert(0, f"{died(exit_code)}; {why}" if exit_code else why)
         return Page(
             command=command, exit_code=exit_code, host=host, at=at, lasted_s=lasted_s, notes=tuple(notes)
