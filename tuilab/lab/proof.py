@@ -157,8 +157,8 @@ async def prove(
     """Measure each preset once, with the arms that its findings need. Returns a result for each finding.
     Raises WorkerError.
 
-    A first call is measured with its own mode alone, and the earliest one in a fresh process, because the
-    first product of a process takes 30 ms more in any mode. told: called with each result. On a machine
+    A first call is measured with its own mode alone, and the earliest one in a fresh process, because oneDNN
+    compiles its kernels in the process's first product of any mode. told: called with each result. On a machine
     without a GPU, measures on the CPU, even if the document's code runs only on a GPU.
     """
     machines = await lab.ready() if wanted else {}

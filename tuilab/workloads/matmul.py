@@ -86,7 +86,8 @@ def build(b: Build) -> Case:
     kernels.report(b, "MatMul", dtype)
 
     def close() -> None:
-        # Not before the calls: the first product of a process takes 30 ms more, which is the first call's.
+        # After the calls, because oneDNN compiles its kernels in the first product, whose time the first call
+        # must include: 30 ms on two cores.
         _report_error(b, case, left[:SAMPLED], right)
         case.close()
 
