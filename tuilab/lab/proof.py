@@ -158,8 +158,8 @@ async def prove(
     Raises WorkerError.
 
     A first call is measured with its own mode alone, and the earliest one in a fresh process, because oneDNN
-    compiles its kernels in the process's first product of any mode. told: called with each result. On a machine
-    without a GPU, measures on the CPU, even if the document's code runs only on a GPU.
+    compiles its kernels in the process's first product of any mode. told: called with each result. On a
+    machine without a GPU, measures on the CPU, even if the document's code runs only on a GPU.
     """
     machines = await lab.ready() if wanted else {}
     gpu = any(machine.gpus for machine in machines.values())

@@ -350,8 +350,8 @@ def says_equal(statement: str) -> bool:
 
 
 _COMPARATIVE = re.compile(
-    r"\b(?:faster|quicker|slower|sooner|longer|outperform\w*|beat(?:s|en)?|overtak\w*|outpac\w*|surpass\w*|loses?|lost|wins?|halves|cuts?|reduces?"
-    r"|saves?|speeds?[- ]?ups?)\b",
+    r"\b(?:faster|quicker|slower|sooner|longer|outperform\w*|beat(?:s|en)?|overtak\w*|outpac\w*|surpass\w*"
+    r"|loses?|lost|wins?|halves|cuts?|reduces?|saves?|speeds?[- ]?ups?)\b",
     _FLAGS,
 )
 
