@@ -111,7 +111,8 @@ def test_a_lead_that_jumps_from_size_to_size_is_not_a_crossover() -> None:
     found = crossover(measured(lambda x: 1 + (x in (1_024, 16_384))), measured(lambda x: 1.5, seed=2), PAIR)
     assert (found.status, found.at) == ("unknown", None)
     assert found.sentence == (
-        "No crossover persists: the lead changes 4 times. GPU graph is faster at 256, 4,096 and 65,536, "
+        "No crossover persists between GPU graph and CPU graph: the lead changes 4 times. "
+        "GPU graph is faster at 256, 4,096 and 65,536, "
         "CPU graph at 1,024 and 16,384; this may be noise."
     )
 

@@ -245,7 +245,7 @@ def test_an_arm_that_wins_only_in_the_middle_is_not_passed_over() -> None:
     }
     found = summarise(finish(measure(begun(list(costs), gpu=False, sizes=SIZES), costs))).crossover
     assert found is not None and {found.a, found.b} == {GRAPH.id, XLA.id}
-    assert found.sentence.startswith("No crossover persists: the lead changes 2 times. ")
+    assert found.sentence.startswith("No crossover persists between ")
 
 
 def test_two_axes_give_a_crossover_for_each_value_of_the_second() -> None:

@@ -56,8 +56,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
     parts = [_ending(state)]
     if arms:
         parts.append(_traced_anew(state, arms, point))
-        # If a sweep has a second axis, describe only the first series; the result contains all series.
-        parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
+        parts += _crossings(crossed, state.running)
         lone = arms[0] if len(arms) == 1 else None
         span = _span(state, point, lone) if not crossed else ""
         if not (span and lone and len(axes(state)) == 1):
@@ -76,6 +75,14 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         found = _nothing(state, point)
         parts += [*found, without] if failures(state, point) else [without, *found]
     return " ".join(part for part in parts if part)
+
+
+def _crossings(crossed: Sequence[Crossover], running: bool) -> list[str]:
+    """Describe the first comparison of the sweep's first series, and the crossovers in other series."""
+    first = {str(c.where): c for c in reversed(crossed)}  # by the value of the second axis
+    rest = [c for c in reversed(first.values()) if c is not crossed[0] and c.status in ("found", "several")]
+    told = [c for c in crossed[:1] if c.status != "unknown" or not running]
+    return [c.sentence for c in (*told, *rest[:MOST_NAMED])]
 
 
 def at_point(state: RunState, point: int) -> list[str]:

@@ -123,9 +123,10 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
         ahead, behind = (
             _at(at, [p for p in at if p.printed_sign == sign]) for sign in (printed[0], -printed[0])
         )
-        begin = "No crossover is certain"
-        begin = begin if turns == 1 else f"No crossover persists: the lead changes {turns} times"
-        sentence = f"{begin}. {first} is faster {ahead}, {then} {behind}; this may be noise."
+        begin = "is certain" if turns == 1 else "persists"
+        often = "" if turns == 1 else f"the lead changes {turns} times. "
+        sentence = f"No crossover {begin} between {first} and {then}: {often}{first} is faster {ahead}, "
+        sentence += f"{then} {behind}; this may be noise."
     elif printed:
         sentence = _leads(at, printed[0], pair, NOISE)
     elif known:
