@@ -180,8 +180,7 @@ def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
 
 def _callback() -> CodeType | None:
     """Return the code that calls the Python function of a `py_function`; None if TensorFlow has moved it."""
-    from tensorflow.python.ops import script_ops
-
+    script_ops = sys.modules.get("tensorflow.python.ops.script_ops")
     registry = getattr(script_ops, "FuncRegistry", type)
     return getattr(vars(registry).get("__call__"), "__code__", None)
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Optional
 
-from tuilab.model.ops import ALIASES, CALLS, LOOPS, MATRIX, PRODUCTS, names
+from tuilab.model.ops import ALIASES, CALLS, JOINS_PRODUCT, LOOPS, MATRIX, PRODUCTS, names
 from tuilab.worker.measure.functions import called
 from tuilab.worker.models.inputs import BATCH, Spec
 
-_IN_PLACE = names("BiasAdd Relu Relu6 Elu Selu Sigmoid Tanh")
+_IN_PLACE = JOINS_PRODUCT - {"LeakyRelu"}  # whose gradient needs its input
 _OVERWRITTEN = PRODUCTS | MATRIX | names("BiasAdd Add AddV2")
 
 Made = Sequence[tuple[tuple[Optional[int], ...], int]]
