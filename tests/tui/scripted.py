@@ -352,6 +352,9 @@ class ScriptedRunner:
     def _batches(self, request: Measure) -> Iterator[list[Event]]:
         return Script(request, self.answers, self._rounds, failing=self.failing).batches()
 
+    async def renew(self) -> None:
+        """Does nothing: a scripted run needs no process."""
+
     async def cancel(self, run: str) -> None:
         self.cancelled.append(run)
         task = self._tasks.get(run)

@@ -143,11 +143,13 @@ async def test_the_tour_ends_with_a_summary_and_a_page_to_share(tmp_path, monkey
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "D 1 n 1 n n n")
         shown = text(app)
-        assert "guesses right; 3 claims measured" in shown and "(you: right)" in shown
+        assert "3 claims measured" in shown and "(you: right)" in shown
+        assert "1 of 1 guess right, 1 guess not counted" in shown, "one process does not decide a close claim"
         await press(pilot, app, "e")
         [page] = tmp_path.glob("fact-check-*.html")
         written = page.read_text()
-        assert "guesses right; 3 claims measured" in written and "Guessed: it holds, right." in written
+        assert "1 guess right, 1 guess not counted" in written and "3 claims measured" in written
+        assert "Guessed: it holds, right." in written
         assert page.name in " ".join(text(app).replace("│", "").split()) or "written: " in text(app)
 
 
