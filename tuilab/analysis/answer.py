@@ -79,9 +79,11 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
 
 def _crossings(crossed: Sequence[Crossover], running: bool) -> list[str]:
     """Describe the first comparison of the sweep's first series, and the crossovers in other series."""
-    first = {str(c.where): c for c in reversed(crossed)}  # by the value of the second axis
-    rest = [c for c in reversed(first.values()) if c is not crossed[0] and c.status in ("found", "several")]
+    firsts: dict[str, Crossover] = {}  # by the value of the second axis
+    for each in crossed:
+        firsts.setdefault(str(each.where), each)
     told = [c for c in crossed[:1] if c.status != "unknown" or not running]
+    rest = [c for c in list(firsts.values())[1:] if c.at is not None]
     return [c.sentence for c in (*told, *rest[:MOST_NAMED])]
 
 

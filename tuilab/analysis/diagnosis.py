@@ -256,7 +256,7 @@ def _input(
     )
 
 
-def _called_back(
+def _python_called(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
     """Report Python code that an op of the fastest arm calls."""
@@ -337,7 +337,7 @@ PHASE_RULES: tuple[Callable[[RunState, list[ArmState], ArmState, Account, int], 
     _launch,
     _find_stalls,
     _input,
-    _called_back,
+    _python_called,
     _copies,
     _find_unexplained,
 )

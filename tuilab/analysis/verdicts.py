@@ -122,7 +122,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
         return "undecided", f"Too few rounds to compare {a.label} with {b.label}."
     most = inf if when.most is None else when.most
     near = _other_processes(state)
-    word, here = (_within_limits(speedup.interval, when.by, most, by) for by in (near, 1.0))
+    word, here = (_within_limits(speedup.interval, when.by, most, apart) for apart in (near, 1.0))
     stated = when.by != 1 or when.most is not None
     taken = f"; {threshold(claim, when.amount)}" if stated else ""
     if word != here:

@@ -241,12 +241,12 @@ def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[B
     every = sum(took for (kind, *_), took in case.of.spent.items() if kind == "input")
     # Keras calls in a loop build a pipeline each; it is not their input that is slow.
     called = {site.at for site in sites_of(case) if site.call in METHODS and site.loop[1]}
+    stages = (stage for dataset in case.of.datasets for stage in dataset.stages)
+    python = any(PYTHON & set(stage.ops) for stage in stages)
     for part in large_parts(case, ("input",), explained | called):
         spent = min(part.seconds, every - in_steps)
         if spent >= LARGE * case.lasted_s:
             text = f"waiting for input outside the steps described here takes {seconds(spent)}"
-            stages = [stage for dataset in case.of.datasets for stage in dataset.stages]
-            python = any(PYTHON & set(stage.ops) for stage in stages)
             text += "; a pipeline of the program runs Python" * python
             advice = "input-elsewhere, python" if python else "input-elsewhere"
             yield _finding(case, "input-elsewhere", part.at, text, advice=advice, spent_s=spent)
@@ -1237,7 +1237,7 @@ def precision(case: Case) -> Iterator[Bottleneck]:
     )
 
 
-def called_back(case: Case) -> Iterator[Bottleneck]:
+def python_called(case: Case) -> Iterator[Bottleneck]:
     """Yield a finding for Python code that an op of a step calls."""
     of = case.of
     rows = [row for row in ops_of(of) if row.op in PYTHON] if of.seen else []
@@ -1520,7 +1520,7 @@ LOOKS: tuple[Callable[[Case], Iterator[Bottleneck]], ...] = (
     between,
     doubles,
     precision,
-    called_back,
+    python_called,
     small_ops,
     small_batches,
     on_host,

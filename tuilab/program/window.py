@@ -210,9 +210,8 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
         if seen.lane == main and str(seen.event.stats.get("tf_function_call", "")).startswith("traced")
     ]
     computing = _by_device(spent)
-    # Assign each moment to the first part that applies: computing, by device; copies; waiting; the thread's
-    # other activity.
-    # Python that an op calls computes nothing that a device could take over.
+    # Assign each moment to the first part that applies: computing, by device; Python that an op calls, which
+    # no device could take over; copies; waiting; the thread's other activity.
     called = {key: spent[key] for key in spent if key.op in PYTHON}
     ran = _by_device({key: at for key, at in spent.items() if key not in called})
     order = [(f"compute on {device}", ran[device]) for device in sorted(ran, reverse=True)]

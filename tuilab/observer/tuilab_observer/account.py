@@ -46,7 +46,7 @@ SETTLE_S = 0.0002
 """In seconds. A thread that only waits for the interpreter lock runs within this time after its release."""
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
-TRACING, BUILDING, SAVING, ADAPTING, IMPORTING = range(10, 15)
+TRACING, BUILDING, SAVING, ADAPTING, IMPORTING, CAPTURING = range(10, 16)
 """Kinds of work. The outermost frame of one of these kinds determines the kind of everything that it calls,
 including user code.
 """
@@ -56,6 +56,7 @@ SCOPES = {
     SAVING: "saving",
     ADAPTING: "input",
     IMPORTING: "importing",
+    CAPTURING: "unknown",
 }
 INNER = {READING: "reading", INPUT: "input", GRAPHS: "graphs"}
 _CAPTURE = __file__.replace("account.py", "capture.py")
@@ -89,6 +90,8 @@ def mark_of(code: CodeType) -> int:
     file, name = code.co_filename, code.co_name
     if file.startswith("<frozen importlib") or "/importlib/" in file:
         return IMPORTING
+    if file == _CAPTURE and name == "catch":
+        return CAPTURING
     if not _LIBRARY.search(file):
         return PYTHON
     if (_TRACES.match(name) and "/eager/polymorphic_function/" in file) or name == "func_graph_from_py_func":
@@ -348,7 +351,6 @@ class Account:
         """
         lines: list[tuple[str, int]] = []
         inner, scope, own, call, function, deciding = None, None, False, "", "", PYTHON
-        catching = False
         entry: FrameType | None = None
         at = frame
         while at is not None:
@@ -360,7 +362,6 @@ class Account:
                 lines.append((code.co_filename, at.f_lineno))
             else:
                 mark = self._mark(code)
-                catching = catching or (code.co_name == "catch" and code.co_filename == _CAPTURE)
                 if mark in SCOPES and (mark != IMPORTING or not own):
                     scope = mark
                 elif not own:
@@ -372,7 +373,7 @@ class Account:
             at = at.f_back
         if frame is None:
             return ("unknown", (), "", ""), False
-        if catching:
+        if scope == CAPTURING:
             return CATCHING, False
         if len(lines) > MOST_LINES:
             lines = lines[:EDGE] + lines[-EDGE:]
