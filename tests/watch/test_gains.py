@@ -72,6 +72,36 @@ def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s:
         assert found["python-in-map"].gain_at_most == pytest.approx(1 / (1 - 0.05 - (0.9 - 0.05) / 2))
 
 
+def map_in_turn(cpu_s: float, delayed: float = 0.0) -> Bottleneck | None:
+    """Return the finding about a map that prepares one element at a time, for which 50% of each step waits.
+    The program's steps last 5.8 s on two processors.
+    """
+    process = Process()
+    for message in events():
+        if isinstance(message, Hello):
+            message = msgspec.structs.replace(message, processors=2)
+        if isinstance(message, Dataset):
+            batch, mapped = message.stages
+            message = msgspec.structs.replace(message, stages=(batch, msgspec.structs.replace(mapped, ops=())))
+        process.apply(message)
+    calls = ((0, process.last, process.last + 0.1, False),)
+    process.apply(Steps(now=process.last + 5.8, cpu=cpu_s, delayed=delayed, calls=calls))
+    window = seen()
+    window.steps = [{"waiting for input": 0.05, "compute on CPU": 0.05}] * 40
+    window.stages = {"Root::Batch": 0.002, "Root::Batch::Map": 0.048}
+    process.windows = [(Window(start=2.0, end=3.0, steps=len(window.steps)), window)]
+    return {each.code: each for each in findings(Case(process, {}, Beside()))}.get("serial-map")
+
+
+def test_work_in_parallel_needs_processors_that_are_free() -> None:
+    """Spread over two processors, steps that use 1.4 of them cannot become shorter than 70%."""
+    free, used, starved = map_in_turn(2.9), map_in_turn(8.12), map_in_turn(8.12, delayed=1.0)
+    assert free is not None and free.gain_at_most == pytest.approx(2.0)
+    assert used is not None and used.gain_at_most == pytest.approx(1 / 0.7)
+    assert starved is not None and starved.gain_at_most is not None and 1 < starved.gain_at_most < 1 / 0.7
+    assert map_in_turn(11.5) is None
+
+
 def test_time_of_retraced_calls_can_be_gained_too() -> None:
     """Each of 20 Python numbers causes a trace of 0.1 s. The first call after each trace takes 50 ms, and the
     next nine take 10 ms each.

@@ -608,7 +608,8 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     interval = low, min(1.0, high + beside)
     saved = _without(case, stage, share)
     ends = min(low, saved), interval[1]
-    yield _input_bound(case, stage, kind, share, saved, ends, beside, parallel and stage is held and not kind)
+    at_once = parallel and stage is held and not kind
+    yield _input_bound(case, stage, kind, share, saved, ends, beside, at_once)
     python = [stage] if stage is not None and kind == "python" else [] if parallel else _python_maps(case)
     for each in python[:1]:
         serial = each.stage == "Map" and not parallel
@@ -618,17 +619,27 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
         if saved >= NEGLIGIBLE:
             yield _python_in_map(case, each, how, saved, ends, serial=serial, part_of="input-bound")
     if stage is not None and stage is held and not kind and held.stage == "Map" and not parallel:
-        yield _finding(
-            case,
-            "serial-map",
-            (stage.file, stage.line),
-            f"{_shown(stage)} processes one element at a time",
-            share,
-            interval=interval,
-            sizes=batches(case.of),
-            part_of="input-bound",
-        )
+        yield from _serial_map(case, stage, share, interval)
     yield from _not_prefetched(case, share, interval)
+
+
+def _serial_map(case: Case, stage: Stage, share: float, interval: tuple[float, float]) -> Iterator[Bottleneck]:
+    """Yield a finding for a map that could run in parallel, unless the processors have no time left for it."""
+    most = case.of.in_parallel(interval[1])
+    # While the step waits for a processor, other programs use all of them.
+    saved = min(share, max(0.0, most - case.of.starved))
+    if saved < NEGLIGIBLE:
+        return
+    yield _finding(
+        case,
+        "serial-map",
+        (stage.file, stage.line),
+        f"{_shown(stage)} processes one element at a time",
+        saved,
+        interval=(min(interval[0], saved), most),
+        sizes=batches(case.of),
+        part_of="input-bound",
+    )
 
 
 def _at_fault(case: Case, held: Stage | None) -> tuple[Stage | None, Literal["", "python", "generator"]]:
@@ -677,7 +688,8 @@ def _input_bound(
         text += f"; its batches are created in {name} ({PurePath(file).name}:{line})"
     if beside >= LEAST_BESIDE:
         text += f"; input work takes up to {percent(beside)} of the processors that the step computes on"
-    advice = "input-bound, in parallel" if parallel or kind == "python" else "input-bound"
+    useless = parallel or kind == "python" or case.of.in_parallel(1.0) < NEGLIGIBLE
+    advice = "input-bound, in parallel" if useless else "input-bound"
     if kind == "generator":
         advice = "input-bound, generator"
     at = (stage.file, stage.line) if stage else case.step_at()
@@ -695,14 +707,16 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
     # A map that TensorFlow merged with the batch prepares the next batch during the step.
     if not ran or own is None or any(part.startswith(("Prefetch", "MapAndBatch")) for part in ran):
         return
-    overlap = min(share, 1 - share)
+    overlap = case.of.in_parallel(min(share, 1 - share))
+    if overlap < NEGLIGIBLE:
+        return
     yield _finding(
         case,
         "no-prefetch",
         (own.file, own.line),
         "no stage is prefetched: the next batch is prepared only after the step has ended",
         overlap,
-        interval=(min(interval[0], 1 - interval[1]), overlap) if interval else None,
+        interval=(min(overlap, interval[0], 1 - interval[1]), overlap) if interval else None,
         sizes=batches(case.of),
         part_of="input-bound",
     )

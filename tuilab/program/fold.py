@@ -482,6 +482,13 @@ class Process:
         (begin, before), (end, after) = self.worked
         return (after - before) / (end - begin) / self.hello.processors if end > begin else 0.0
 
+    def in_parallel(self, share: float) -> float:
+        """Return the maximum share of a step that is saved by doing `share` of it beside the rest.
+
+        The step cannot become shorter than its work on all of its processors.
+        """
+        return min(share, max(0.0, 1 - self.processors))
+
     @property
     def profiled(self) -> list[tuple[p.Window, Seen]]:
         """The profiler windows that show steps, or else the windows that show other calls.
