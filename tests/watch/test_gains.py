@@ -82,7 +82,9 @@ def map_in_turn(cpu_s: float, delayed: float = 0.0) -> Bottleneck | None:
             message = msgspec.structs.replace(message, processors=2)
         if isinstance(message, Dataset):
             batch, mapped = message.stages
-            message = msgspec.structs.replace(message, stages=(batch, msgspec.structs.replace(mapped, ops=())))
+            message = msgspec.structs.replace(
+                message, stages=(batch, msgspec.structs.replace(mapped, ops=()))
+            )
         process.apply(message)
     calls = ((0, process.last, process.last + 0.1, False),)
     process.apply(Steps(now=process.last + 5.8, cpu=cpu_s, delayed=delayed, calls=calls))

@@ -82,6 +82,8 @@ class ForecastRow(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str
     names: tuple[str, ...] = ()
     count: int = 1
+    at_most: bool = False
+    """True if the count includes a branch that may not run."""
 
 
 class ScenarioExplanation(msgspec.Struct, frozen=True, kw_only=True):

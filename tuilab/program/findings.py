@@ -623,8 +623,10 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     yield from _not_prefetched(case, share, interval)
 
 
-def _serial_map(case: Case, stage: Stage, share: float, interval: tuple[float, float]) -> Iterator[Bottleneck]:
-    """Yield a finding for a map that could run in parallel, unless the processors have no time left for it."""
+def _serial_map(
+    case: Case, stage: Stage, share: float, interval: tuple[float, float]
+) -> Iterator[Bottleneck]:
+    """Yield a finding for a map that could run in parallel, unless the processors have no time for it."""
     most = case.of.in_parallel(interval[1])
     # While the step waits for a processor, other programs use all of them.
     saved = min(share, max(0.0, most - case.of.starved))

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from tuilab.model.events import Node
 from tuilab.model.explain import ArmPlacement, ForecastRow, OpExplanation, ScenarioExplanation
+from tuilab.model.ops import CONTROL_FLOW
 from tuilab.model.quantity import plural, size
 from tuilab.report.rows import aligned, wrapped
 
@@ -56,7 +57,8 @@ def _scenario(answer: ScenarioExplanation, most: int) -> Iterator[str]:
         yield from _arm(arm, most)
     yield ""
     yield "Forecast for a GPU with this build"
-    yield from aligned([_forecast(row) for row in answer.forecast], most)
+    rows = sorted(answer.forecast, key=lambda row: row.op in CONTROL_FLOW)
+    yield from aligned([_forecast(row) for row in rows], most)
 
 
 def _refused(answer: OpExplanation | ScenarioExplanation) -> str:
@@ -76,10 +78,11 @@ def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
     text += f" ({arm.folded} folded)" if arm.folded else ""
     if arm.copies:
         text += f", {arm.copies:,} {'copy' if arm.copies == 1 else 'copies'} of {size(arm.copied)}"
-    # Ops that did not run on the requested device come first, because readers look for them.
+    # Ops that did not run on the requested device come first, because readers look for them. The runtime's
+    # own ops for loops and branches come last.
     shown = sorted(
         (node for node in arm.nodes if node.kind != "folded"),
-        key=lambda n: (not n.elsewhere, n.kind != "copy"),
+        key=lambda n: (n.op in CONTROL_FLOW, not n.elsewhere, n.kind != "copy"),
     )
     reasons = {node.reason for node in shown}
     same = reasons.pop() if len(reasons) == 1 and len(shown) > 1 else ""
@@ -109,4 +112,10 @@ def _short(name: str) -> str:
 
 
 def _forecast(row: ForecastRow) -> tuple[str, ...]:
-    return (f"{row.count}×", row.op, row.dtype, "GPU" if row.gpu else "CPU", row.reason)
+    return (
+        f"{'≤' if row.at_most else ''}{row.count}×",
+        row.op,
+        row.dtype,
+        "GPU" if row.gpu else "CPU",
+        row.reason,
+    )

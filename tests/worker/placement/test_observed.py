@@ -12,6 +12,7 @@ from tuilab.analysis.verdicts import placed_on
 from tuilab.model.arms import Arm
 from tuilab.model.claims import PlacedOn
 from tuilab.model.events import Node
+from tuilab.worker.placement.explain import sentence
 from tuilab.worker.placement.observe import observe
 from tuilab.worker.placement.summary import Observation
 from tuilab.workloads.base import Case
@@ -198,6 +199,23 @@ def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, t
     assert ops.count("XLA program") == 2  # forward and backward
     assert {"AddV2", "Sum", "Tile"} <= set(ops) and "Sin" not in {node.op for node in told.nodes}
     assert by_op(seen(lambda: [power(x) for _ in range(3)]), "Exp").count == 3
+
+
+def test_ops_of_a_branch_in_a_loop_are_counted_as_an_upper_limit(seen: Seen, tf: Any) -> None:
+    @tf.function
+    def loop(x: Any) -> Any:
+        def body(at: Any, x: Any) -> Any:
+            branch = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.tanh(x), lambda: tf.exp(x))
+            return at + 1, tf.sqrt(branch)
+
+        return tf.while_loop(lambda at, _: at < 50, body, (0, x))[1]
+
+    told = seen(lambda: loop(tf.ones(64)))
+    may_run = {row.op for row in told.forecast if row.at_most}
+    assert may_run == {"Tanh", "Exp"}
+    assert {by_op(told, op).count for op in (*may_run, "Sqrt")} == {50}
+    assert "in a branch" in by_op(told, "Tanh").reason and "in a branch" not in by_op(told, "Sqrt").reason
+    assert sentence(told.forecast).count("counting every branch") == 1
 
 
 def test_a_mapped_function_runs_on_the_host(seen: Seen, tf: Any) -> None:

@@ -139,6 +139,8 @@ def sentence(rows: Sequence[ForecastRow]) -> str:
     ran = f"{yes:,} of {total:,} ops"
     if yes == total:
         ran = "the one op" if total == 1 else f"all {total:,} ops"
+    ran += ", counting every branch" if any(row.at_most for row in rows) else ""
+    if yes == total:
         return f"With this build, a GPU would run {ran}.{python}"
     stuck = [row for row in rows if not row.gpu]
     kinds = _kinds([(row.op, row.dtype, row.reason) for row in stuck])

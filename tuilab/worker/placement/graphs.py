@@ -123,6 +123,11 @@ def loops(graph: Any) -> bool:
     return any(LOOPED.search(node.name) for p in graph.partition_graphs for node in p.node)
 
 
+def is_in_branch(name: str) -> bool:
+    """Return True if the data decides whether the node runs."""
+    return _BRANCH.search(name) is not None
+
+
 def executions(name: str, loops: Mapping[str, float]) -> int:
     """Return how often a node runs in a call; 1 if unknown. loops: trip counts (`counting.Counted.loops`)."""
     last = max((found.start() for found in LOOPED.finditer(name)), default=0)

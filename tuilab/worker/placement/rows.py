@@ -1,7 +1,7 @@
 """Turns observed calls into rows of the placement log."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tuilab.analysis.operations import plain
 from tuilab.model.arms import family
@@ -24,6 +24,8 @@ from tuilab.worker.placement.registry import known
 from tuilab.worker.placement.shapes import Sizes
 from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, WatchedCall, nbytes, ran_on
 
+IN_BRANCH = "in a branch, which may not run"
+
 
 @dataclass(frozen=True)
 class Row:
@@ -32,6 +34,7 @@ class Row:
     runs: True if the call dispatches the op or its graphs contain the op. works: True if the op computes;
     False if it only passes data on. pipeline: True if the op belongs to a function passed to tf.data. would:
     the forecast for a GPU. arithmetic: estimated number of operations in an XLA program; None if unknown.
+    at_most: True if the op is in a branch, which may not run.
     """
 
     node: Node
@@ -40,6 +43,7 @@ class Row:
     pipeline: bool = False
     would: Forecast | None = None
     arithmetic: float | None = None
+    at_most: bool = False
 
 
 class Rows:
@@ -146,8 +150,10 @@ class Rows:
             resource_on=op.resource_on,
             colocated_with=op.colocated_with,
         )
-        note = f"as {op.op} of oneDNN" if shown != op.op else ""
-        return self.node(placed, op.name, shown, call.count * times, note)
+        branch = graphs.is_in_branch(op.name)
+        notes = (f"as {op.op} of oneDNN" if shown != op.op else "", IN_BRANCH if branch else "")
+        row = self.node(placed, op.name, shown, call.count * times, "; ".join(filter(None, notes)))
+        return replace(row, at_most=branch)
 
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
         """Return the op to look up in the registry: `shown`, the optimizer's op, if a GPU would run it.

@@ -102,6 +102,7 @@ def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
                 evidence=row.would.reason.evidence,
                 names=(row.node.name,),
                 count=row.node.count,
+                at_most=row.at_most,
             )
             for row in rows
             if row.would is not None
@@ -124,6 +125,11 @@ def _joined(rows: Sequence[ForecastRow], count: Callable[[int, int], int]) -> tu
         known = out.get(key)
         if known is not None:
             names = tuple(dict.fromkeys((*known.names, *row.names)))[:NAMES]
-            row = msgspec.structs.replace(known, names=names, count=count(known.count, row.count))
+            row = msgspec.structs.replace(
+                known,
+                names=names,
+                count=count(known.count, row.count),
+                at_most=known.at_most or row.at_most,
+            )
         out[key] = row
     return tuple(sorted(out.values(), key=lambda row: row.gpu))
