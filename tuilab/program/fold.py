@@ -483,7 +483,7 @@ class Process:
         return (after - before) / (end - begin) / self.hello.processors if end > begin else 0.0
 
     def in_parallel(self, share: float) -> float:
-        """Return the maximum share of a step that is saved by doing `share` of it beside the rest.
+        """Return the maximum share of a step that running `share` of it in parallel saves.
 
         The step cannot become shorter than its work on all of its processors.
         """
