@@ -190,9 +190,7 @@ def test_a_claim_adds_the_arms_that_it_compares():
     [
         "The GPU is faster.",
         "The CPU feeds the GPU.",
-        "The CPU takes 40 ms and the GPU takes 40 ms.",
         "We ran 3 x 3 filters for 2 s on the CPU.",
-        "The CPU takes 40 ms at first, then 30 ms, the GPU 2 ms.",
     ],
 )
 def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
@@ -241,6 +239,8 @@ def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
         "Graph mode is faster than eager mode as long as the batch is small.",
         "Graph mode cuts the time of eager mode by 95%.",
         "Graph mode is faster than eager mode for the gradients.",
+        "The CPU takes 40 ms and the GPU takes 40 ms.",
+        "The CPU takes 40 ms at first, then 30 ms, the GPU 2 ms.",
     ],
 )
 def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sentence):
@@ -248,7 +248,7 @@ def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sent
     ((unread, why),) = example.unread
     assert not example.presets[0].claims and unread == sentence
     (word,) = re.findall("“(.+)”", why) or [""]
-    assert word in sentence and (word or re.search("both devices|which of two|cannot tell", why))
+    assert word in sentence and (word or re.search("both devices|which of two|cannot tell|author's machine", why))
 
 
 @pytest.mark.parametrize(

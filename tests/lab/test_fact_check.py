@@ -134,6 +134,20 @@ def test_an_article_with_only_untestable_comparisons_lists_them(tmp_path):
     assert presets == []
 
 
+def test_a_time_without_a_comparison_is_listed(tmp_path):
+    article = tmp_path / "a.md"
+    article.write_text(
+        "```python\nimport tensorflow as tf\na = tf.ones((512, 512))\ntf.matmul(a, a)\n```\n\n"
+        "One product takes about 3 ms. The recording has 2 s of audio. Expect 5 ms per call.\n"
+    )
+    check, _ = fact_check.article(article)
+    assert {each.text for each in check.statements} == {
+        "One product takes about 3 ms.", "Expect 5 ms per call."
+    }  # fmt: skip
+    assert all(each.verdict == "untestable" for each in check.statements)
+    assert all("its author's machine" in each.evidence for each in check.statements)
+
+
 def test_a_claim_about_an_example_that_has_no_preset_is_listed(tmp_path):
     article = tmp_path / "a.md"
     article.write_text(

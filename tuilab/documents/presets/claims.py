@@ -97,6 +97,13 @@ _LIMITED = re.compile(
     rf"|\bby (?:about )?{COUNT} ?(?:{UNIT})\b",
     _FLAGS,
 )
+# A time that the sentence states of the code, as in `one call takes about 3 ms`.
+_TIME = re.compile(
+    rf"\b(?:takes?|took|needs?|needed|lasts?|lasted|spends?|spent|(?:runs?|ran|finish\w*|complet\w+|execut\w+|done)"
+    rf"(?: \w+){{0,3}} in)\b[^.;]{{0,40}}?\b{COUNT} ?(?:{UNIT})\b"
+    rf"|\b{COUNT} ?(?:{UNIT}) (?:per|an?|each) (?:call|step|iteration|batch|run|epoch)\b",
+    _FLAGS,
+)
 _SETTING = re.compile(r"\b\w+ ?= ?\d[\d,]*")
 _WORD = re.compile(r"[^\W\d_][\w.'’-]*")
 
@@ -244,6 +251,8 @@ def unread(sentences: Sequence[str]) -> tuple[tuple[str, str], ...]:
             why = f"tests only plain comparisons; {why}" if why else "tests only which of two is faster"
         elif found is None and may_compare(plain):
             why = "tests only plain comparisons; it cannot tell what this one says"
+        elif found is None and _TIME.search(plain):
+            why = "tests only comparisons; this one states a time, which depends on its author's machine"
         if why:
             out.append((sanitize_line(sentence, 400), f"tuilab {why}."))
     return tuple(out)
