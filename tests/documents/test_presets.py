@@ -248,7 +248,9 @@ def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sent
     ((unread, why),) = example.unread
     assert not example.presets[0].claims and unread == sentence
     (word,) = re.findall("“(.+)”", why) or [""]
-    assert word in sentence and (word or re.search("both devices|which of two|cannot tell|author's machine", why))
+    assert word in sentence and (
+        word or re.search("both devices|which of two|cannot tell|author's machine", why)
+    )
 
 
 @pytest.mark.parametrize(
