@@ -23,11 +23,10 @@ from tuilab.documents.reading.source import open_document
 from tuilab.documents.reading.undefined import IPYTHON, undefined
 from tuilab.documents.recognise import Gap, recognise
 from tuilab.documents.report import DocumentReport, ExampleReport, Unresolved
-from tuilab.documents.rules import Finding, check
+from tuilab.documents.rules import check
 from tuilab.documents.rules.suppress import ignored, ignored_everywhere
 from tuilab.documents.words import words
 from tuilab.model.api import ApiTable
-from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.preset import Preset
 from tuilab.model.sanitize import sanitize_line
@@ -184,7 +183,21 @@ def _read(
         shares = {one.name: work.part for one, work in zip(made, known, strict=True) if work.part}
         unmeasured = claims(others if made else [*own, *others]) if preview else ()
         untested = unread([*own, *others]) if preview else ()
-        reports.append(_examine(example, part, validate, findings, made, shares, gaps, unmeasured, untested))
+        refused = {preset.name: why for preset in made if (why := _refused(preset, validate))}
+        reports.append(
+            ExampleReport(
+                number=example.block.number,
+                heading=example.block.heading,
+                line=example.block.line,
+                last_line=example.block.last_line,
+                findings=findings,
+                presets=tuple(preset for preset in made if preset.name not in refused),
+                parts=shares,
+                unmeasured=unmeasured,
+                unread=untested,
+                unresolved=_unresolved_parts(example, part, [*gaps, *refused.values()]),
+            )
+        )
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     broken = tuple(
         Unresolved(
@@ -285,39 +298,6 @@ def _why_unparsed(document: Document, parsed: list[Parsed]) -> str:
     if not document.blocks or not document.blocks[0].script or parsed[0].statements:
         return ""
     return f"Python (line {parsed[0].broken[0][0]}: {parsed[0].broken[0][1]})" if parsed[0].broken else ""
-
-
-def _examine(
-    example: Example,
-    parsed: Parsed,
-    validate: Validate | None,
-    findings: tuple[Finding, ...],
-    made: list[Preset],
-    parts: dict[str, str],
-    gaps: list[Gap],
-    unmeasured: tuple[Claim, ...],
-    untested: tuple[tuple[str, str], ...],
-) -> ExampleReport:
-    block = example.block
-    good: list[Preset] = []
-    for preset in made:
-        refused = _refused(preset, validate)
-        if refused:
-            gaps.append(refused)
-        else:
-            good.append(preset)
-    return ExampleReport(
-        number=block.number,
-        heading=block.heading,
-        line=block.line,
-        last_line=block.last_line,
-        findings=findings,
-        presets=tuple(good),
-        parts=parts,
-        unmeasured=unmeasured,
-        unread=untested,
-        unresolved=_unresolved_parts(example, parsed, gaps),
-    )
 
 
 def _refused(preset: Preset, validate: Validate | None) -> Gap | None:

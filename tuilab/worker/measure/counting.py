@@ -152,17 +152,6 @@ class Counted:
             self._read = len(self.parts), Counter(key for part in self.parts for key in part.reads)
         return self._read[1]
 
-    def by_scope(self, depth: int = 1) -> dict[str, list[Part]]:
-        """Return the parts by the first `depth` scopes of their names, such as `model/dense` at depth 2.
-
-        Parts without a scope are under "".
-        """
-        found: dict[str, list[Part]] = {}
-        for part in self.parts:
-            scopes = part.name.split("/")[:-1]
-            found.setdefault("/".join(scopes[:depth]), []).append(part)
-        return found
-
 
 def flop(parts: Iterable[Part]) -> dict[str, float]:
     found: dict[str, float] = defaultdict(float)
