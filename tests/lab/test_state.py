@@ -240,6 +240,17 @@ def test_undo_and_redo_restore_settings():
     assert not made.redo(), "a new change leaves nothing to redo"
 
 
+def test_a_replay_of_something_else_than_the_open_preset_has_its_own_title():
+    made = lab_state()
+    play(made)
+    assert made.title == made.settings.title
+    made.choose(MEDIUM)
+    made.replay = "replay"
+    assert made.title == "stft-small" and made.settings.title != made.title
+    made.replay = ""
+    assert made.title == made.settings.title
+
+
 def test_going_back_restores_the_settings_and_an_ended_run():
     made = lab_state()
     play(made)

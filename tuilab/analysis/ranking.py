@@ -12,6 +12,7 @@ from tuilab.analysis.reading import (
     estimate_at,
     family_of,
     has_gpu,
+    machine_of,
     name_of,
     summary_point,
     value_at,
@@ -22,6 +23,7 @@ from tuilab.model.account import COPIES, NOT_KNOWN, Part
 from tuilab.model.brief import Brief
 from tuilab.model.run import ArmState, RunState
 from tuilab.model.scenario import Axis
+from tuilab.model.verdicts import EMULATED
 
 LOOK = 3
 """Minimum number of warm-up calls before a provisional time is shown."""
@@ -169,22 +171,30 @@ def brief(state: RunState) -> Brief:
     estimate = estimate_at(arms[0], point)
     assert estimate is not None
     if len(arms) == 1:
-        return Brief(state.rounds, name_of(arms[0], point), estimate.median, swept=swept, sizes=sizes)
+        fastest = marked_name(state, arms[0], point)
+        return Brief(state.rounds, fastest, estimate.median, swept=swept, sizes=sizes)
     other = [arm for arm in arms if family_of(arm, point) != family_of(arms[0], point)]
     second = (other or arms[1:])[0]
     ratio = compare(second, arms[0], point)
     low, high = (ratio.interval or (None, None)) if ratio else (None, None)
     return Brief(
         rounds=state.rounds,
-        fastest=name_of(arms[0], point),
+        fastest=marked_name(state, arms[0], point),
         median_s=estimate.median,
-        next=name_of(second, point),
+        next=marked_name(state, second, point),
         ratio=ratio.ratio if ratio else None,
         low=low,
         high=high,
         swept=swept,
         sizes=sizes,
     )
+
+
+def marked_name(state: RunState, arm: ArmState, point: int) -> str:
+    """Return the arm's name, with `EMULATED` if it ran on an emulated GPU."""
+    machine, name = machine_of(state, arm), name_of(arm, point)
+    emulated = machine is not None and machine.emulated and family_of(arm, point) == "GPU"
+    return f"{EMULATED} {name}" if emulated else name
 
 
 def measured_range(state: RunState) -> str:

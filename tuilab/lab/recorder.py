@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tuilab.analysis.ranking import brief
-from tuilab.analysis.reading import measured, name_of
+from tuilab.analysis.ranking import brief, marked_name
+from tuilab.analysis.reading import measured
 from tuilab.history import browse, spool
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
@@ -157,7 +157,7 @@ class RunRecorder:
         between runs.
         """
         line = brief(run)
-        arm = next((arm.arm.id for arm in measured(run, 0) if name_of(arm, 0) == line.fastest), "")
+        arm = next((arm.arm.id for arm in measured(run, 0) if marked_name(run, arm, 0) == line.fastest), "")
         if not arm or line.median_s is None or run.sweep or run.scenario is None or run.scenario.file:
             return None
         try:

@@ -359,6 +359,14 @@ class LabState:
         return self.settings is not None and self.settings.preset.name == self.shown.preset
 
     @property
+    def title(self) -> str:
+        """The title of the open preset; for a replay of anything else, the name of the replayed run."""
+        run = self.shown
+        if self.replay and run.scenario is not None and not self.replay_is_here:
+            return run.preset or run.scenario.workload
+        return self.settings.title if self.settings is not None else ""
+
+    @property
     def stale(self) -> bool:
         """True if the current settings differ from those of the run on the screen."""
         if self.settings is None or self.shown.scenario is None:

@@ -16,6 +16,7 @@ from tuilab.model.events import Progress
 from tuilab.model.machine import Machine
 from tuilab.model.quantity import count, plural, rough
 from tuilab.model.run import ArmSamples, ArmState, RunState
+from tuilab.model.verdicts import EMULATED
 from tuilab.presentation.view_options import ViewOptions
 
 Tone = Literal["quiet", "busy", "good", "doubtful", "bad"]
@@ -42,7 +43,11 @@ def status(lab_state: LabState) -> Status:
     """Return the state of the worker or of the run, whichever is more urgent, and whether every run is
     saved.
     """
-    return replace(_activity(lab_state), alarm=lab_state.unkept, badge=background(lab_state))
+    now = replace(_activity(lab_state), alarm=lab_state.unkept, badge=background(lab_state))
+    machine = lab_state.shown.machine if lab_state.replay else lab_state.machine
+    if machine is None or not machine.emulated or "emulated GPU" in now.short:
+        return now
+    return replace(now, text=f"{EMULATED} {now.text}", short=f"{EMULATED} {now.short}" if now.short else "")
 
 
 def background(lab_state: LabState) -> str:

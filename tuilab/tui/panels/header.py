@@ -71,7 +71,7 @@ it. It also shows runs that continue in the background; a click opens such a run
         from tuilab.presentation.status import machine_words, status
 
         now = status(state)
-        self._title = self._opening or (state.settings.title if state.settings else "")
+        self._title = self._opening or state.title
         self._machine = machine_words(state.shown.machine if state.replay else state.machine)
         self._tone, self._share = now.tone, now.share
         stops = " · {stop} stops" if now.stop else ""

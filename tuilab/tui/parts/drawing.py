@@ -61,7 +61,9 @@ class Drawing:
         if cell_len(steps) > (self._views.size.width or self._screen.app.size.width):
             steps = f"next: {wanted[0]}"
         retitle(self._views, subtitle=steps)
-        retitle(self._screen.query_one("#controls"), subtitle=state.cost)
+        chosen = state.settings.title if state.settings is not None else ""
+        title = "Controls" + (f" of {chosen}" if chosen != state.title else "")
+        retitle(self._screen.query_one("#controls"), title=title, subtitle=state.cost)
 
     def look_at_devices(self) -> None:
         # Pass the function, so that `run_worker` creates the coroutine. If the lab is exiting, a coroutine

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tuilab.analysis.operations import plain
+from tuilab.analysis.words import listed
 from tuilab.model.arms import family
 from tuilab.model.events import XLA_PROGRAM, Node
 from tuilab.model.ops import ALWAYS_ON_HOST, MOVES
 from tuilab.worker.measure.counting import loops_of
 from tuilab.worker.placement import graphs, xla
-from tuilab.worker.placement.kernels import HOST, OpKernels, argument_at
+from tuilab.worker.placement.kernels import HOST, OpKernels, Types, argument_at
 from tuilab.worker.placement.pipelines import placed as placed_in_pipeline
 from tuilab.worker.placement.reasons import (
     PIPELINE,
@@ -32,9 +33,10 @@ class Row:
     """A row of the log.
 
     runs: True if the call dispatches the op or its graphs contain the op. works: True if the op computes;
-    False if it only passes data on. pipeline: True if the op belongs to a function passed to tf.data. would:
-    the forecast for a GPU. arithmetic: estimated number of operations in an XLA program; None if unknown.
-    at_most: True if the op is in a branch, which may not run.
+    False if it only passes data on. pipeline: True if the op belongs to a function passed to tf.data.
+    would: the forecast for a GPU. instead: the ops that a GPU would run in place of the op, if any.
+    arithmetic: estimated number of operations in an XLA program; None if unknown. at_most: True if the op
+    is in a branch, which may not run.
     """
 
     node: Node
@@ -42,6 +44,7 @@ class Row:
     works: bool = False
     pipeline: bool = False
     would: Forecast | None = None
+    instead: tuple[str, ...] = ()
     arithmetic: float | None = None
     at_most: bool = False
 
@@ -150,19 +153,27 @@ class Rows:
             resource_on=op.resource_on,
             colocated_with=op.colocated_with,
         )
-        branch = graphs.is_in_branch(op.name)
-        notes = (f"as {op.op} of oneDNN" if shown != op.op else "", IN_BRANCH if branch else "")
+        branch, parts = graphs.is_in_branch(op.name), op.written if placed.op != shown else ()
+        instead = parts if all(self._runs_on_gpu(part, op.types) for part in parts) else ()
+        notes = (
+            f"as {op.op} of oneDNN" if shown != op.op else "",
+            f"in place of {listed(instead)}, which a GPU would run" if instead else "",
+            IN_BRANCH if branch else "",
+        )
         row = self.node(placed, op.name, shown, call.count * times, "; ".join(filter(None, notes)))
-        return replace(row, at_most=branch)
+        return replace(row, at_most=branch, instead=instead)
 
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
         """Return the op to look up in the registry: `shown`, the optimizer's op, if a GPU would run it.
         Otherwise, return an original op that `shown` replaces, preferably an op that no GPU would run.
         """
-        if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:
+        if not op.written or self._runs_on_gpu(shown, op.types):
             return shown
-        stuck = (w for w in op.written if not forecast(known(w), op.types, self._around.gpu_kernels).gpu)
+        stuck = (written for written in op.written if not self._runs_on_gpu(written, op.types))
         return next(stuck, op.written[-1])
+
+    def _runs_on_gpu(self, op: str, types: Types) -> bool:
+        return forecast(known(op), types, self._around.gpu_kernels).gpu
 
     def _xla(self, call: FunctionCall) -> Iterator[Row]:
         device = ran_on(call.inputs, call.outputs, call.scope)

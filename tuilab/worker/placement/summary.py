@@ -94,7 +94,7 @@ def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
     return merge_forecasts(
         [
             ForecastRow(
-                op=row.node.op,
+                op=op,
                 dtype=row.node.dtype,
                 gpu=row.would.gpu,
                 code=row.would.reason.code,
@@ -106,6 +106,7 @@ def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
             )
             for row in rows
             if row.would is not None
+            for op in row.instead or (row.node.op,)
         ]
     )
 
