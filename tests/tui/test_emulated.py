@@ -43,6 +43,21 @@ async def test_every_verdict_line_contains_the_word(tmp_path: Path, size):
         assert seen >= 4
 
 
+async def test_the_history_and_a_replay_contain_the_word_on_a_real_machine(tmp_path: Path):
+    app = lab(tmp_path, machine=SOFT)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, "r")
+        await until(pilot, lambda: "done" in text(app))
+        await rest(pilot, app)
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        assert EMULATED not in text(app)
+        await press(pilot, app, "h")
+        await until(pilot, lambda: EMULATED in text(app))
+        await press(pilot, app, "enter")
+        await until(pilot, lambda: f"{EMULATED} replay" in text(app))
+
+
 async def test_a_preset_without_gpu_results_is_not_marked_as_emulated(tmp_path: Path):
     app = lab(tmp_path, machine=SOFT)
     async with opened(app, (120, 40)) as pilot:

@@ -15,6 +15,7 @@ from tuilab.lab.history import LARGEST_BRIEF, PAGE, HistoryClient, first_page, p
 from tuilab.model.brief import Brief
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import median_of
+from tuilab.model.verdicts import EMULATED
 
 MOST_PAGES = 30
 """Maximum number of pages in memory; the oldest pages are dropped."""
@@ -129,6 +130,13 @@ class RunList(Sequence[Entry]):
 def name(entry: Entry) -> str:
     """Return the run's name, such as `stft-small`; for a sweep, `stft-small by samples`."""
     return f"{entry.name} by {entry.brief.swept}" if entry.brief and entry.brief.swept else entry.name
+
+
+def machine(entry: Entry) -> str:
+    """Return the machine's name, with `EMULATED` if one of the compared arms ran on an emulated GPU."""
+    compared = (entry.brief.fastest, entry.brief.next) if entry.brief is not None else ()
+    soft = any(name.startswith(EMULATED) for name in compared)
+    return f"{EMULATED} {entry.line.host}" if soft else entry.line.host
 
 
 def tags(entry: Entry) -> str:
