@@ -75,6 +75,7 @@ def fitting(fits: Sequence[Fit]) -> list[str]:
         ]
         about = "about " if any(fit.source == "shapes" for fit in own) else ""
         how = listed(list(dict.fromkeys(HOW[fit.source] for fit in own)), "or")
+        how += "; in eager mode, Keras keeps each layer's output" if any(fit.eager for fit in own) else ""
         limited = " Larger batches may not fit." if all(fit.ended_by == "memory" for fit in own) else ""
         out.append(
             f"On {device}, batches of up to {about}{listed(shown)} fit into the "

@@ -126,10 +126,12 @@ class SavedRuns:
         machine, known = self._state.machine, self._state.verdicts
         if file is None or machine is None or getattr(event, "origin", None):
             return
+        # The key ignores GPUs, but an emulated GPU decides nothing about the real machine.
+        of = machine.mark_title(machine.key)
         if event is None or isinstance(event, Ready):
-            self._state.verdicts = {**marks.read(file.parent, machine.key), **known}
-        elif isinstance(event, Finished) and known != marks.read(file.parent, machine.key):
-            marks.keep(file.parent, machine.key, known)
+            self._state.verdicts = {**marks.read(file.parent, of), **known}
+        elif isinstance(event, Finished) and known != marks.read(file.parent, of):
+            marks.keep(file.parent, of, known)
 
     def set_aside(self, error: sqlite3.Error) -> str:
         """Continue after an error that indicates a damaged history. An intact file stays in use; a damaged

@@ -85,6 +85,8 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """`shapes`: estimated from tensor shapes. `measured`: extrapolated from the peak memory of smaller
     batches. `tried`: calls with this batch succeeded.
     """
+    eager: bool = False
+    """True if eager mode, which keeps each layer's output, limits the batch. Graphs take larger ones."""
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -112,8 +112,8 @@ class Build(Protocol):
 class Workload:
     """A declaration and the function that builds an arm.
 
-    memory: host bytes needed for given parameter values; None if unknown. memory_of: host bytes for a
-    variant, if the variants differ in memory. work: minimum work of one call; None to count it in the graph.
+    memory: host bytes needed for given parameter values; None if unknown. memory_of: host bytes for an
+    arm, if the arms differ in memory. work: minimum work of one call; None to count it in the graph.
     info: for a model file, its content. layers: the kind of each layer by name, or a model's layers; None if
     only the name scopes of the graph show the layers. holds: objects that must stay alive as long as the
     workload.
@@ -126,9 +126,9 @@ class Workload:
     info: ModelInfo | None = None
     layers: Mapping[str, Any] | None = None
     holds: object = None
-    memory_of: Callable[[Mapping[str, Value], str], int] | None = None
+    memory_of: Callable[[Mapping[str, Value], Arm], int] | None = None
 
-    def needs(self, values: Mapping[str, Value], variant: str) -> int:
+    def needs(self, values: Mapping[str, Value], arm: Arm) -> int:
         if self.memory_of is not None:
-            return self.memory_of(values, variant)
+            return self.memory_of(values, arm)
         return self.memory(values) if self.memory is not None else 0

@@ -20,14 +20,14 @@ def workload(needed: int | None) -> Workload:
 
 def test_fitting_and_unknown_memory_needs_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
-    prepare.refuse(workload(None), {})
-    prepare.refuse(workload(int(prepare.MEMORY_SHARE * 10**9)), {})
+    prepare.refuse(workload(None), {}, Arm("CPU:0", "graph"))
+    prepare.refuse(workload(int(prepare.MEMORY_SHARE * 10**9)), {}, Arm("CPU:0", "graph"))
 
 
 def test_needs_above_free_memory_are_refused_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
     with pytest.raises(Unavailable, match=r"needs about 4.00 GB of memory; 1.00 GB is free"):
-        prepare.refuse(workload(4 * 10**9), {})
+        prepare.refuse(workload(4 * 10**9), {}, Arm("CPU:0", "graph"))
 
 
 def test_the_limit_of_a_control_group_counts(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
@@ -53,11 +53,11 @@ def test_the_total_need_of_all_arms_is_reported_before_the_last_is_refused(monke
 def test_a_variant_that_fits_in_memory_runs_although_another_does_not(monkeypatch):
     monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
     needs = {"inference": 10**8, "training": 4 * 10**9}
-    either = replace(workload(4 * 10**9), memory_of=lambda values, variant: needs[variant])
-    prepare.refuse(either, {}, "inference")
-    with pytest.raises(Unavailable, match="needs about 4.00 GB"):
-        prepare.refuse(either, {}, "training")
+    either = replace(workload(4 * 10**9), memory_of=lambda values, arm: needs[arm.variant])
     mode = Arm("CPU:0", "graph", variant="inference")
+    prepare.refuse(either, {}, mode)
+    with pytest.raises(Unavailable, match="needs about 4.00 GB"):
+        prepare.refuse(either, {}, Arm("CPU:0", "graph", variant="training"))
     assert prepare.tight(either, {}, [mode] * 5) == ""
 
 

@@ -3,11 +3,10 @@
 import gc
 import math
 import time
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from tuilab.model.arms import Arm, family
 from tuilab.model.models import Fit, ModelInfo, Source
@@ -48,19 +47,20 @@ def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
     if batch is None:
         return model
 
-    def largest(variant: str, free: int) -> int:
+    def largest(arm: Arm, free: int) -> int:
         low, high = 0, batch.high
         while low < high:
             middle = (low + high + 1) // 2
-            fits = bench.workload.needs({**bench.values, batch.name: middle}, variant) <= MEMORY_SHARE * free
+            fits = bench.workload.needs({**bench.values, batch.name: middle}, arm) <= MEMORY_SHARE * free
             low, high = (middle, high) if fits else (low, middle - 1)
         return low
 
     found = []
-    for device, variant in _devices_and_variants(bench):
+    for (device, variant), arms in _by_device_and_variant(bench).items():
         free = _memory(bench, device)
-        most = largest(variant, free)
-        found.append(_fit(device, variant, most, batch.high, free, "shapes"))
+        most = min(largest(arm, free) for arm in arms)
+        fit = _fit(device, variant, most, batch.high, free, "shapes")
+        found.append(replace(fit, eager=most < largest(replace(arms[0], mode="graph"), free)))
     return _with(model, found)
 
 
@@ -74,7 +74,7 @@ def by_trying(bench: Bench, model: ModelInfo) -> ModelInfo:
         return model
     arms = [state.arm for state in bench.state.arms.values() if state.status == "ok"]
     found = {(fit.device, fit.variant): fit for fit in model.fits_on}
-    for device, variant in _devices_and_variants(bench):
+    for device, variant in _by_device_and_variant(bench):
         alike = [arm for arm in arms if (arm.device, arm.variant) == (device, variant)]
         if family(device) != "GPU" or not alike:
             continue
@@ -95,10 +95,13 @@ def _batch(workload: Workload, model: ModelInfo) -> LogInteger | None:
     return parameter if workload.memory is not None and isinstance(parameter, LogInteger) else None
 
 
-def _devices_and_variants(bench: Bench) -> Iterator[tuple[str, str]]:
+def _by_device_and_variant(bench: Bench) -> dict[tuple[str, str], list[Arm]]:
     here = {device.name for device in bench.context.machine.devices}
-    devices = dict.fromkeys(arm.device for arm in bench.request.arms if arm.device in here)
-    return product(devices, dict.fromkeys(arm.variant for arm in bench.request.arms))
+    found: dict[tuple[str, str], list[Arm]] = {}
+    for arm in bench.request.arms:
+        if arm.device in here:
+            found.setdefault((arm.device, arm.variant), []).append(arm)
+    return found
 
 
 def _memory(bench: Bench, device: str) -> int:
@@ -118,9 +121,7 @@ def _with(model: ModelInfo, found: list[Fit]) -> ModelInfo:
     of: dict[str, int] = {}
     for fit in found:
         of[fit.variant] = min(fit.batch, of.get(fit.variant, fit.batch))
-    return msgspec.structs.replace(
-        model, fits=min(of.values(), default=None), fits_of=of, fits_on=tuple(found)
-    )
+    return replace(model, fits=min(of.values(), default=None), fits_of=of, fits_on=tuple(found))
 
 
 class Tried(NamedTuple):
@@ -208,7 +209,7 @@ class _Search:
 
     def _slow(self, batch: int, known: int) -> bool:
         growth, left_s = batch / known, self._until - time.monotonic()
-        needs = self._bench.workload.needs({**self._bench.values, self._batch.name: batch}, self._arm.variant)
+        needs = self._bench.workload.needs({**self._bench.values, self._batch.name: batch}, self._arm)
         return (
             self._call_s * growth > LONGEST_CALL_S
             or self._trial_s * growth > left_s

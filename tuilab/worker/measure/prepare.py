@@ -51,9 +51,9 @@ def free_memory() -> int:
     return max(0, left)
 
 
-def refuse(workload: Workload, values: Values, variant: str = "") -> None:
+def refuse(workload: Workload, values: Values, arm: Arm) -> None:
     """Raise Unavailable if the arm needs more memory than is free, according to its workload."""
-    needed = workload.needs(values, variant)
+    needed = workload.needs(values, arm)
     available = free_memory()
     if needed > MEMORY_SHARE * available:
         raise Unavailable(f"needs about {size(needed)} of memory; {size(available)} is free")
@@ -65,7 +65,7 @@ def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
     All arms stay in memory while they take turns, so the last arm may not fit. The sum is an upper limit,
     because arms may share data.
     """
-    needed = sum(workload.needs(values, arm.variant) for arm in arms)
+    needed = sum(workload.needs(values, arm) for arm in arms)
     available = free_memory()
     if len(arms) < 2 or needed <= MEMORY_SHARE * available:
         return ""

@@ -87,7 +87,7 @@ class _Point:
 
     def _prepare(self, arm: Arm) -> TimedArm | None:
         try:
-            refuse(self._bench.workload, self._values, arm.variant)
+            refuse(self._bench.workload, self._values, arm)
             cell = prepare(self._bench, arm, self._values, self._point.index)
             self._cells.append(cell)
             self._bench.reporter.say(*counted(self._bench, cell))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from tuilab.model.arms import Arm
 from tuilab.model.errors import InputError
 from tuilab.model.files import open_regular, read_regular
 from tuilab.model.models import ModelInfo
@@ -180,10 +181,10 @@ def workload(path: Path, opening: Opening) -> Workload:
         return _build(b, opened, given, loss, outputs)
 
     def needed(values: Mapping[str, Value]) -> int:
-        return needed_of(values, variants[-1].name)
+        return needs(given.sizes(values), training=variants[-1].name == TRAINING)
 
-    def needed_of(values: Mapping[str, Value], variant: str) -> int:
-        return needs(given.sizes(values), training=variant == TRAINING)
+    def needed_of(values: Mapping[str, Value], arm: Arm) -> int:
+        return needs(given.sizes(values), training=arm.variant == TRAINING, eager=arm.mode == "eager")
 
     return Workload(declaration, build, needed, info=info, layers=layers_by_name(model), memory_of=needed_of)
 

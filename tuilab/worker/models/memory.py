@@ -16,25 +16,21 @@ Made = Sequence[tuple[tuple[Optional[int], ...], int]]
 """The tensors of a call: their shapes, and the bytes of one element."""
 
 Needs = Callable[..., int]
-"""Function that returns the bytes of a call. Takes the sizes by dimension name, and `training=True` for a
-training step.
+"""Function that returns the bytes of a call. Takes the sizes by dimension name, `training=True` for a
+training step, and `eager=True` for eager mode.
 """
 
 
 def of_keras(tf: Any, model: Any, call: Callable[..., Any], specs: Sequence[Spec]) -> Needs:
     """Return a function that estimates the bytes of the model's weights and of the tensors in a call.
 
-    Training needs all layer outputs twice, or all tensors of the call once if that is more; inference needs
-    at most twice the largest tensor. The first estimate traces the call; if that fails, only layer outputs
+    Training needs all layer outputs twice, or all tensors of the call once if that is more. Inference needs
+    at most twice the largest tensor, but in eager mode all layer outputs, because Keras keeps them until the
+    call ends. The first estimate traces the call; if that fails, only layer outputs
     are known.
     """
     weights = of_weights(tf, model)
-    outputs = [
-        (tuple(tensor.shape), tf.as_dtype(tensor.dtype).size)
-        for operation in getattr(model, "operations", None) or model.layers
-        for node in getattr(operation, "_inbound_nodes", ())
-        for tensor in node.output_tensors
-    ]
+    outputs = [(tuple(tensor.shape), tf.as_dtype(tensor.dtype).size) for tensor in _computed(model)]
 
     @cache
     def inside() -> Made:
@@ -45,6 +41,22 @@ def of_keras(tf: Any, model: Any, call: Callable[..., Any], specs: Sequence[Spec
             return ()
 
     return _needs(weights, outputs, inside)
+
+
+def _computed(model: Any) -> Iterator[Any]:
+    """Yield the tensors from which the model's outputs are computed, and the outputs.
+
+    A layer may also have nodes of other models: `Sequential.add` connects all layers again each time.
+    """
+    waiting, known = list(model.outputs), set[int]()
+    while waiting:
+        tensor = waiting.pop()
+        if id(tensor) in known:
+            continue
+        known.add(id(tensor))
+        yield tensor
+        operation, node, _ = tensor._keras_history
+        waiting += operation._inbound_nodes[node].input_tensors
 
 
 def of_weights(tf: Any, model: Any) -> int:
@@ -90,7 +102,7 @@ def _captured(tensor: Any) -> int:
 
 
 def _needs(weights: int, outputs: Made, inside: Callable[[], Made] = lambda: ()) -> Needs:
-    def needs(known: Mapping[str, int], *, training: bool = False) -> int:
+    def needs(known: Mapping[str, int], *, training: bool = False, eager: bool = False) -> int:
         batch = known.get(BATCH, 1)
         other = max((n for name, n in known.items() if name != BATCH), default=1)
 
@@ -105,6 +117,7 @@ def _needs(weights: int, outputs: Made, inside: Callable[[], Made] = lambda: ())
         if training:
             # Four numbers per weight: the weight, its gradient, and two numbers that Adam keeps.
             return 4 * weights + max(2 * sum(each), sum(within))
-        return weights + 2 * max(each + within, default=0)
+        largest = max(each + within, default=0)
+        return weights + largest + max(largest, sum(each) if eager else 0)
 
     return needs
