@@ -51,8 +51,9 @@ async def test_the_history_and_a_replay_contain_the_word_on_a_real_machine(tmp_p
         await rest(pilot, app)
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
-        assert EMULATED not in text(app)
-        await press(pilot, app, "h")
+        await press(pilot, app, "p")
+        assert EMULATED not in text(app) and "✓" not in text(app), "verdicts are not this machine's"
+        await press(pilot, app, "escape h")
         await until(pilot, lambda: EMULATED in text(app))
         await press(pilot, app, "enter")
         await until(pilot, lambda: f"{EMULATED} replay" in text(app))
