@@ -138,7 +138,7 @@ def test_a_time_without_a_comparison_is_listed(tmp_path):
     article = tmp_path / "a.md"
     article.write_text(
         "```python\nimport tensorflow as tf\na = tf.ones((512, 512))\ntf.matmul(a, a)\n```\n\n"
-        "One product takes about 3 ms. The recording has 2 s of audio. Expect 5 ms per call.\n"
+        "One product takes about 3 ms. The recording lasts 3 s. A frame needs 2 s of audio. Expect 5 ms per call.\n"
     )
     check, _ = fact_check.article(article)
     assert {each.text for each in check.statements} == {

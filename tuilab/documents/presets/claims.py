@@ -99,8 +99,8 @@ _LIMITED = re.compile(
 )
 # A time that the sentence states of the code, as in `one call takes about 3 ms`.
 _TIME = re.compile(
-    rf"\b(?:takes?|took|needs?|needed|lasts?|lasted|spends?|spent|(?:runs?|ran|finish\w*|complet\w+|execut\w+|done)"
-    rf"(?: \w+){{0,3}} in)\b[^.;]{{0,40}}?\b{COUNT} ?(?:{UNIT})\b"
+    rf"\b(?:takes?|took|needs?|needed|spends?|spent|(?:runs?|ran|finish\w*|complet\w+|execut\w+|done)"
+    rf"(?: \w+){{0,3}} in)\b[^.;]{{0,40}}?\b{COUNT} ?(?:{UNIT})\b(?! of\b)"
     rf"|\b{COUNT} ?(?:{UNIT}) (?:per|an?|each) (?:call|step|iteration|batch|run|epoch)\b",
     _FLAGS,
 )
