@@ -26,6 +26,7 @@ from tuilab.observer.tuilab_observer.state import state
 from tuilab.program.account import account, by_kind, headline, tree
 from tuilab.program.case import Beside
 from tuilab.program.fold import Process
+from tuilab.program.gains import most_saved
 from tuilab.program.page import page_of
 from tuilab.report.program import page_text
 from tuilab.runner.watched import command_of
@@ -303,6 +304,35 @@ def test_short_sleeps_between_calls_and_eager_ops_are_waiting(tmp_path: Path, op
     )
     slept = float(printed.splitlines()[-1])
     assert waited == pytest.approx(slept, rel=error), page.account
+
+
+PAUSES = """import time
+import tensorflow as tf
+
+
+def load(i):
+    time.sleep(0.002)
+    return i
+
+
+data = tf.data.Dataset.range(10**6).map(lambda i: tf.numpy_function(load, [i], tf.int64)).batch(8)
+step = tf.function(lambda x: tf.reduce_sum(x))
+for n, x in enumerate(data.take(180)):
+    step(x)
+    time.sleep(0.005)
+    if n % 30 == 29:
+        time.sleep(0.5)
+"""
+
+
+@pytest.mark.slow
+def test_rare_pauses_can_be_saved_although_the_steps_wait_for_input(tmp_path: Path) -> None:
+    """An earlier version limited the saving by the wait of typical steps, and stated half of the pauses."""
+    program = tmp_path / "train.py"
+    program.write_text(PAUSES)
+    page, _ = watched(program)
+    pauses = next(each for each in page.findings if each.line == 16)
+    assert pauses.code == "between-steps" and most_saved(pauses) > 0.95 * 6 * 0.5, page.findings
 
 
 @pytest.mark.slow

@@ -133,9 +133,17 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
     waits, prepared = _waited(case)[0], _prepared(case)
     explained = {(each.file, each.line) for each in found.values()}
     found |= {each.key: each for each in sleeping(case, explained, bool(case.of.datasets and prepared))}
-    usual = case.of.mean_step_s
-    pace = min(1.0, prepared / usual) if prepared and usual else prepared
-    limited = [limited_by_input(each, waits, pace, _is_serial(case)) for each in found.values()]
+    mean, typical = case.of.mean_step_s, case.of.times().median_s or 0.0
+    # If typical steps wait for input, the input keeps up with them, however long its work seems to take.
+    longest = min(prepared or 0.0, typical) if waits >= NEGLIGIBLE and typical else prepared
+    pace = min(1.0, longest / mean) if longest and mean else prepared
+    shorter = min(1.0, typical / mean) if mean else 1.0  # the mean contains rare pauses
+    limited = [
+        limited_by_input(
+            each, waits * (shorter if each.code == "between-steps" else 1.0), pace, _is_serial(case)
+        )
+        for each in found.values()
+    ]
     if prepared and pace:
         meanwhile = f"; the input pipeline works for {seconds(prepared)} per batch on other threads"
         limited = [
@@ -1107,7 +1115,12 @@ def between(case: Case) -> Iterator[Bottleneck]:
     # A change of the named line saves only this line's part.
     named, asleep_at = share * there / sum(lines.values()), _waits_at(case, at)
     if asleep_at:  # samples prefer sleeps to the code before them, but the account knows how long these took
-        named = min(1.0, asleep_at / of.whole_s)
+        sampled, later = (
+            sum(count for (file, line, *_), count in seen_there.items() if (file, line) == at)
+            for seen_there in (of.samples, of.after)
+        )
+        in_steps = asleep_at * (sampled / (sampled + later) if sampled else 1.0)
+        named = min(1.0, in_steps / max(of.whole_s, of.mean_step_s * of.steps.n))
     if named < share:
         interval = named, max(share, interval[1] if interval else 0.0)
     what = source.line(case.sources, *at) or PurePath(at[0]).name
