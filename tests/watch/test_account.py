@@ -26,7 +26,7 @@ from tuilab.observer.tuilab_observer.state import state
 from tuilab.program.account import account, by_kind, headline, tree
 from tuilab.program.case import Beside
 from tuilab.program.fold import Process
-from tuilab.program.gains import most_saved
+from tuilab.program.gains import at_most, most_saved
 from tuilab.program.page import page_of
 from tuilab.report.program import page_text
 from tuilab.runner.watched import command_of
@@ -327,12 +327,54 @@ for n, x in enumerate(data.take(180)):
 
 @pytest.mark.slow
 def test_rare_pauses_can_be_saved_although_the_steps_wait_for_input(tmp_path: Path) -> None:
-    """An earlier version limited the saving by the wait of typical steps, and stated half of the pauses."""
+    """An earlier version limited the saving by the wait of typical steps, and stated half of the pauses.
+
+    No step becomes shorter, because typical steps do not pause.
+    """
     program = tmp_path / "train.py"
     program.write_text(PAUSES)
     page, _ = watched(program)
     pauses = next(each for each in page.findings if each.line == 16)
+    limit = at_most(pauses)
     assert pauses.code == "between-steps" and most_saved(pauses) > 0.95 * 6 * 0.5, page.findings
+    assert "in pauses" in pauses.message and limit is not None and limit.step is None
+
+
+EAGER = """import time
+import numpy as np
+import tensorflow as tf
+
+w, data = tf.Variable(tf.ones((32, 32))), np.ones((200, 100))
+
+
+def step(x):
+    with tf.GradientTape() as tape:
+        for _ in range(20):
+            x = tf.tanh(x @ w)
+        loss = tf.reduce_sum(x)
+    w.assign_sub(0.01 * tape.gradient(loss, w))
+
+
+for n in range(400):
+    np.sort(np.abs(np.fft.fft(data)))
+    step(tf.ones((8, 32)))
+    if n % 50 == 20:
+        time.sleep(0.2)
+"""
+
+
+@pytest.mark.slow
+def test_rare_sleeps_do_not_reduce_what_a_graph_saves(tmp_path: Path) -> None:
+    """The sleeps are not in typical steps, whose Python and dispatch a graph saves. NumPy code stays."""
+    program = tmp_path / "train.py"
+    program.write_text(EAGER)
+    page, _ = watched(program)
+    found = next(each for each in page.findings if each.code == "eager-step")
+    kinds = by_kind(page.account)
+    numpy = kinds["Python and NumPy"] / page.steps.total_s
+    overhead = sum(part.share for part in page.parts if part.name in ("python", "dispatch"))
+    assert page.steps.asleep < 0.05
+    assert found.share == pytest.approx(overhead - numpy, abs=0.1), (page.parts, kinds)
 
 
 @pytest.mark.slow

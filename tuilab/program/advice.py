@@ -197,16 +197,17 @@ def same_each_round(case: Case, at: Place) -> list[Unmet]:
 # The table
 
 _MIXED = "call keras.mixed_precision.set_global_policy('mixed_float16')"
+_CACHE = "or, if each element is used more than once, keep its results"
 _IN_OPS = "write the mapped function in TensorFlow ops, or prepare the data once"
 TABLE: dict[str, Advice] = {
     # Input
     "input-bound": Advice(
-        "make the slowest stage cheaper, run it in parallel, or cache its results (.cache())",
+        f"make the slowest stage cheaper, run it in parallel, {_CACHE} (.cache())",
         "slow-map",
         (nothing_random,),
     ),
     "input-bound, in parallel": Advice(  # Python code in a map needs the GIL even in parallel calls
-        "make the slowest stage cheaper, or cache its results (.cache())",
+        f"make the slowest stage cheaper, {_CACHE} (.cache())",
         "slow-map",
         (nothing_random,),
     ),
@@ -217,7 +218,7 @@ TABLE: dict[str, Advice] = {
         "prepare its batches in parallel (num_parallel_calls) and ahead of the steps (prefetch)", "slow-map"
     ),
     "input-elsewhere, python": Advice(  # parallel calls of Python code take turns
-        "write the Python code in TensorFlow ops, or keep its results (.cache() after the map)",
+        f"write the Python code in TensorFlow ops, {_CACHE} (.cache() after the map)",
         "python-in-map",
         (nothing_random,),
     ),

@@ -99,6 +99,8 @@ MANY_STEPS, STARTED = 100, 0.7
 """The batches of `fit` are reported as small if there are at least this many steps, and if launching ops
 takes at least this share of a step.
 """
+MOSTLY = 0.8
+"""Typical steps contain a line's time if their Python code takes at least this share of it."""
 LOOPING = 0.3
 """The iterations of a loop of ops count as steps if the loop takes at least this share of the program's
 time.
@@ -133,17 +135,9 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
     waits, prepared = _waited(case)[0], _prepared(case)
     explained = {(each.file, each.line) for each in found.values()}
     found |= {each.key: each for each in sleeping(case, explained, bool(case.of.datasets and prepared))}
-    mean, typical = case.of.mean_step_s, case.of.times().median_s or 0.0
-    # If typical steps wait for input, the input keeps up with them, however long its work seems to take.
-    longest = min(prepared or 0.0, typical) if waits >= NEGLIGIBLE and typical else prepared
-    pace = min(1.0, longest / mean) if longest and mean else prepared
-    shorter = min(1.0, typical / mean) if mean else 1.0  # the mean contains rare pauses
-    limited = [
-        limited_by_input(
-            each, waits * (shorter if each.code == "between-steps" else 1.0), pace, _is_serial(case)
-        )
-        for each in found.values()
-    ]
+    usual = case.of.mean_step_s
+    pace = min(1.0, prepared / usual) if prepared and usual else prepared
+    limited = [limited_by_input(each, waits, pace, _is_serial(case)) for each in found.values()]
     if prepared and pace:
         meanwhile = f"; the input pipeline works for {seconds(prepared)} per batch on other threads"
         limited = [
@@ -947,23 +941,29 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
 def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
     """Return the share of Python and dispatch in a step that runs op by op, and its interval.
 
-    Both exclude the time for which the loop of the ops sleeps, because a graph would not save it.
+    Both exclude the time for which the loop of the ops sleeps, because a graph would not save it. The share
+    and the lower end also exclude its Python code that starts no ops, such as preparing data with NumPy.
     """
     if not case.of.seen:
         return None, None
     names = ("python", *STARTING)
-    asleep = asleep_share(case)
+    asleep, python = asleep_share(case), _looped(case, "python") / max(case.of.stepping_s, LEAST_OP_S)
     share, interval = case.of.share(*names), _with_small(case.of, gain_interval(case.of.typical, *names))
-    ends = (max(0.0, interval[0] - asleep), max(0.0, interval[1] - asleep)) if interval else None
-    return max(0.0, share - asleep), ends
+    ends = (max(0.0, interval[0] - asleep - python), max(0.0, interval[1] - asleep)) if interval else None
+    return max(0.0, share - asleep - python), ends
 
 
 def asleep_share(case: Case) -> float:
-    """Return the share of the steps for which the lines of their loop sleep."""
+    """Return the share of the steps for which the lines of their loop sleep, without rare pauses."""
+    slept = max(0.0, _looped(case, "waiting") - case.of.pauses_s)
+    return min(1.0, slept / case.of.stepping_s) if case.of.stepping_s > 0 else 0.0
+
+
+def _looped(case: Case, kind: AccountKind) -> float:
+    """Return the seconds that the lines of the loops of individual ops spend on this kind of work."""
     sites = sites_of(case)
     loops = {site.loop for site in sites if site.loop[1] and site.kinds["eager"]}
-    slept = sum(site.kinds["waiting"] for site in sites if site.loop in loops)
-    return min(1.0, slept / case.of.stepping_s) if case.of.stepping_s > 0 else 0.0
+    return sum(site.kinds[kind] for site in sites if site.loop in loops)
 
 
 def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -1112,20 +1112,22 @@ def between(case: Case) -> Iterator[Bottleneck]:
     library = next(iter(libraries[at].most_common(1)), ("", 0))[0]
     if of.undisturbed(share) < BETWEEN:
         return
-    # A change of the named line saves only this line's part.
-    named, asleep_at = share * there / sum(lines.values()), _waits_at(case, at)
-    if asleep_at:  # samples prefer sleeps to the code before them, but the account knows how long these took
-        sampled, later = (
-            sum(count for (file, line, *_), count in seen_there.items() if (file, line) == at)
-            for seen_there in (of.samples, of.after)
-        )
-        in_steps = asleep_at * (sampled / (sampled + later) if sampled else 1.0)
-        named = min(1.0, in_steps / max(of.whole_s, of.mean_step_s * of.steps.n))
-    if named < share:
-        interval = named, max(share, interval[1] if interval else 0.0)
     what = source.line(case.sources, *at) or PurePath(at[0]).name
     if library.startswith(CALLBACK):
         what = library.removeprefix(CALLBACK)
+    # A change of the named line saves only this line's part.
+    named, asleep_at = share * there / sum(lines.values()), _waits_at(case, at)
+    if asleep_at:  # samples prefer sleeps to the code before them, but the account knows how long these took
+        named = min(1.0, asleep_at / max(of.whole_s, of.mean_step_s * of.steps.n))
+    spent = asleep_at or named * gaps.total
+    in_typical = of.steps.n * of.share("python") * (of.times().median_s or 0.0)
+    if of.pauses_s >= spent / 2 and in_typical < MOSTLY * spent:  # a typical step does not become shorter
+        text = f"{percent(share)} of the time is spent between steps, mostly in pauses here: {what}"
+        advice = "between-steps, waiting" if asleep_at else ""
+        yield _finding(case, "between-steps", at, text, advice=advice, spent_s=spent)
+        return
+    if named < share:
+        interval = named, max(share, interval[1] if interval else 0.0)
     late = of.share(*STARTING)
     more = (
         (f"; starting ops ({percent(late)} of a step) may also become faster if this time is saved")
@@ -1141,7 +1143,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
         advice="between-steps, waiting" if asleep_at else "",
         interval=interval,
         # The account also covers sleeps in steps that traced.
-        spent_s=asleep_at or named * gaps.total,
+        spent_s=spent,
     )
 
 

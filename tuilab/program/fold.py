@@ -382,6 +382,13 @@ class Process:
         made = sum(b - a for i, (a, b) in enumerate(pairwise(starts)) if i in traced)
         return (self._limited_s() + made) / self.steps.kept
 
+    @property
+    def pauses_s(self) -> float:
+        """Total seconds by which gaps that are much longer than a step exceed a typical step."""
+        took = self._untraced()
+        usual = sorted(took)[len(took) // 2] if took else 0.0
+        return sum(each - usual for each in took if each > LONG * usual) / self.steps.kept
+
     def _limited_s(self) -> float:
         took = self._untraced()
         most = LONG * sorted(took)[len(took) // 2] if took else 0.0

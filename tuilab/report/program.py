@@ -205,6 +205,8 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
         yield f"  {f'{row.host} ' * bool(row.host)}{row.pid} {PurePath(row.command).name}: {shown}{part}"
 
 
+LEAST = 1.005
+"""A smaller speedup of the program is called none."""
 CLEARLY = 1.05
 """A sentence names both the expected and the maximum speedup if the maximum is larger by more than this
 factor.
@@ -222,6 +224,8 @@ def gained(finding: Bottleneck) -> str:
     most, lines = at_most(finding) or AtMost(), []
     if finding.gain_at_most is None and finding.tried is None:
         return ""
+    if finding.if_input_keeps_up and most.program is not None and most.program < LEAST:
+        return "saves nothing while the input sets the pace"
     if finding.saves_s is not None:
         sure = is_certain(finding) or (finding.tried is not None and not finding.if_input_keeps_up)
         saved = (
@@ -290,7 +294,7 @@ def sentence(bound: OnGpu) -> str:
     if bound.at_most is None:
         return f"on {bound.name}: the best case is unknown: {bound.reason}"
     most = (
-        f"could be at most {times(bound.at_most)} as fast" if bound.at_most >= 1.005 else "would be no faster"
+        f"could be at most {times(bound.at_most)} as fast" if bound.at_most >= LEAST else "would be no faster"
     )
     return f"on {bound.name} this program {most}, limited by {bound.limited_by}"
 
