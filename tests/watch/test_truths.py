@@ -10,6 +10,7 @@ import pytest
 
 from tests.watch.running import BUSY, PROGRAMS, watched
 from tuilab.lab.watch import Watched
+from tuilab.model.account import PY_FUNCTION
 from tuilab.model.program import Code, Page
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -121,7 +122,7 @@ TRUTHS = {
         "timed = lambda x: a @ a @ a @ a @ a @ a\n" + AROUND,
     ),
     "a sleep in a py_function of the step": (
-        CPU,
+        PY_FUNCTION,
         "def sleeps(x):\n"
         "    global spent, steps\n"
         "    begun = clock()\n    time.sleep(0.01)\n"
