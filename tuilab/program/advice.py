@@ -197,7 +197,7 @@ def same_each_round(case: Case, at: Place) -> list[Unmet]:
 # The table
 
 _MIXED = "call keras.mixed_precision.set_global_policy('mixed_float16')"
-_CACHE = "or, if each element is used more than once, keep its results"
+_CACHE = "or cache results that are used again"
 _IN_OPS = "write the mapped function in TensorFlow ops, or prepare the data once"
 TABLE: dict[str, Advice] = {
     # Input
