@@ -25,6 +25,23 @@ def test_a_run_survives_a_dropped_connection_and_is_shown_again(user: User) -> N
 
 
 @pytest.mark.long
+def test_a_run_in_the_background_cannot_be_resumed(user: User) -> None:
+    """Two workers that add to one run would damage it."""
+    with user.opens("tuilab --preset stft-small") as lab:
+        lab.see("ready", seconds=120)
+        lab.press("s")
+        lab.see("round", seconds=60)
+        lab.hang_up()
+        lab.ended()
+    refused = user.run("tuilab resume last", code=2, beside=True)
+    assert "still measuring this one" in refused.err + refused.out
+    user.run("tuilab history unattended --stop")
+    user.run("tuilab history check")
+    user.run("tuilab resume last")
+    user.run("tuilab history check")
+
+
+@pytest.mark.long
 def test_with_hangup_end_a_dropped_connection_ends_everything(user: User) -> None:
     with user.opens("tuilab --preset stft-small --hangup end") as lab:
         lab.see("ready", seconds=120)

@@ -189,6 +189,16 @@ def test_a_trial_that_decides_nothing_promises_nothing() -> None:
     assert gained(sure).startswith("saves about ")
 
 
+def test_a_trial_on_a_busy_host_does_not_limit_the_step() -> None:
+    slow = Tried(step=1.1, step_ci95=(1.05, 1.15), said="the step under XLA")
+    limits = [
+        at_most(msgspec.structs.replace(found(), tried=msgspec.structs.replace(slow, doubts=doubts)))
+        for doubts in ((), ("busy host",))
+    ]
+    assert limits[0] is not None and limits[0].step == pytest.approx(1.15)
+    assert limits[1] is not None and limits[1].step is not None and limits[1].step > 1.15
+
+
 def test_a_busy_host_is_named_beside_the_measured_ratio() -> None:
     said = measured(Tried(step=1.7, step_ci95=(1.6, 1.8), doubts=("busy host",), said="the step under XLA"))
     assert said == "measured: 1.70× [1.60 1.80] (busy host) for the step: the step under XLA"

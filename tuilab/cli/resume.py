@@ -28,6 +28,7 @@ def resume(ctx: click.Context, /, run: str, as_json: bool) -> None:
     """
     with open_history() as kept:
         earlier = kept.state(run)
+        kept.check_ended(earlier.run)
     check_code(earlier)
     hosts = tuple(dict.fromkeys(arm.host for arm in request(earlier).arms))
     envs = [one for one in environments_of(earlier) if one.name or chosen_environment() is None]

@@ -61,6 +61,18 @@ def file_in(place: str, run: str) -> str:
     return next((str(file) for file in files if file.exists()), "")
 
 
+def measured_by(place: str, run: str) -> int:
+    """Return the id of the worker that another program uses to measure a run on this host; 0 if none does."""
+    file = file_in(place, run)
+    try:
+        hello = _hello(Path(file)) if file else None
+    except OSError:
+        return 0
+    if hello is None or hello.parent == os.getpid() or _other_host(Path(file), hello):
+        return 0
+    return _process(hello)
+
+
 def mark_away(place: str, run: str) -> None:
     """Record that this process has lost its terminal while it measures a run. Raises OSError."""
     pid = os.getpid()

@@ -400,6 +400,7 @@ class Lab(RunController):
         if not self.state.presets.all:  # the result of the run needs the preset's claims
             self.load_presets()
         request = resume.request(earlier)
+        self.history.check_ended(earlier.run)
         resume.check_code(earlier)
         resume.check_same(earlier.machines, await self.ready())
         return await self.carry_out(request, earlier)

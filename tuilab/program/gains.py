@@ -72,7 +72,8 @@ def at_most(finding: Bottleneck) -> AtMost | None:
     most = max([finding.gain_at_most, *(finding.gain_ci95 or ())])
     if finding.share is None or finding.gain_at_most <= 1:
         return AtMost(program=most)
-    if finding.tried is not None and finding.tried.step_ci95 is not None:
+    # A trial on a busy host may measure a speedup that is too small.
+    if finding.tried is not None and finding.tried.step_ci95 is not None and not finding.tried.doubts:
         most = min(most, max(1.0, *finding.tried.step_ci95))
     # The step's speedup has no limit if the interval of the share includes the whole step.
     step = most if most < factor(1.0) else None
