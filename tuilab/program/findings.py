@@ -903,7 +903,7 @@ def eager(case: Case) -> Iterator[Bottleneck]:
     if of.tapes[key][1] or found[1]:
         at, advice = (found if found[1] else key), "eager-step, of Keras"
     text = "the step runs op by op in Python"
-    text += f"; {percent(share)} of it is Python and dispatch" if share else ""
+    text += f"; {percent(share)} of it is Python and dispatch that a graph saves" if share else ""
     yield _finding(case, "eager-step", at, text, share, advice=advice, interval=interval)
 
 
@@ -934,6 +934,7 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
     else:
         assert whole is not None
         text += f" run op by op from Python; {percent(whole)} of the step is Python and dispatch"
+        text += " that a graph saves"
         share = whole
     yield _finding(case, "eager-step", case.ops_at(), text, share, advice=advice, interval=interval)
 
@@ -947,7 +948,7 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
     if not case.of.seen:
         return None, None
     names = ("python", *STARTING)
-    asleep, python = asleep_share(case), _looped(case, "python") / max(case.of.stepping_s, LEAST_OP_S)
+    asleep, python = asleep_share(case), _share_of_steps(case, _looped(case, "python"))
     share, interval = case.of.share(*names), _with_small(case.of, gain_interval(case.of.typical, *names))
     ends = (max(0.0, interval[0] - asleep - python), max(0.0, interval[1] - asleep)) if interval else None
     return max(0.0, share - asleep - python), ends
@@ -955,8 +956,12 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
 
 def asleep_share(case: Case) -> float:
     """Return the share of the steps for which the lines of their loop sleep, without rare pauses."""
-    slept = max(0.0, _looped(case, "waiting") - case.of.pauses_s)
-    return min(1.0, slept / case.of.stepping_s) if case.of.stepping_s > 0 else 0.0
+    return _share_of_steps(case, _looped(case, "waiting") - case.of.pauses_s)
+
+
+def _share_of_steps(case: Case, spent_s: float) -> float:
+    whole = case.of.stepping_s
+    return min(1.0, max(0.0, spent_s) / whole) if whole > 0 else 0.0
 
 
 def _looped(case: Case, kind: AccountKind) -> float:

@@ -121,7 +121,6 @@ def _needs(weights: int, outputs: Made, inside: Callable[[], Made] = lambda: ())
         each, within = sizes(outputs), sizes(inside())
         if training:
             # Four numbers per weight: the weight, its gradient, and two numbers that Adam keeps.
-            # Eager mode also keeps results that a graph would overwrite or fuse.
             kept = max(2 * sum(each), sum(within))
             return 4 * weights + (int(EAGER_TRAINING * kept) if eager else kept)
         largest = max(each + within, default=0)
