@@ -61,9 +61,11 @@ def file_in(place: str, run: str) -> str:
     return next((str(file) for file in files if file.exists()), "")
 
 
-def measured_by(place: str, run: str) -> int:
-    """Return the id of the worker that another program uses to measure a run on this host; 0 if none does."""
-    file = file_in(place, run)
+def measured_by(data: Path, run: str) -> int:
+    """Return the id of the worker on this host with which another program measures a run of the data folder;
+    0 if there is none.
+    """
+    file = file_in(str(data / FOLDER), run)
     try:
         hello = _hello(Path(file)) if file else None
     except OSError:

@@ -37,7 +37,6 @@ from tuilab.model.moments import when
 from tuilab.model.quantity import plural, size
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize_line
-from tuilab.spool import folder as spool_folder
 
 __all__ = ["Across", "ArmAcross", "Entry", "Extent", "Figure", "PruneCandidates", "RunLine"]
 
@@ -318,8 +317,8 @@ class History:
 
     def check_ended(self, run: str) -> None:
         """Raise InputError if another program measures the run, given by its whole id."""
-        place = str(spool_folder(self.store.file.parent)) if self.store.file is not None else ""
-        if pid := spool.measured_by(place, run) if place else 0:
+        file = self.store.file
+        if file is not None and (pid := spool.measured_by(file.parent, run)):
             expected = f"a run that has ended; process {pid} is still measuring this one"
             raise InputError("run", run[:8], f"{expected} (`tuilab history unattended --stop` ends it)")
 

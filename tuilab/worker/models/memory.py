@@ -31,8 +31,7 @@ def of_keras(tf: Any, model: Any, call: Callable[..., Any], specs: Sequence[Spec
 
     Training needs all layer outputs twice, or all tensors of the call once if that is more. Inference needs
     at most twice the largest tensor, but in eager mode all layer outputs, because Keras keeps them until the
-    call ends. The first estimate traces the call; if that fails, only layer outputs
-    are known.
+    call ends. The first estimate traces the call; if that fails, only layer outputs are known.
     """
     weights = of_weights(tf, model)
     outputs = [(tuple(tensor.shape), tf.as_dtype(tensor.dtype).size) for tensor in _computed(model)]

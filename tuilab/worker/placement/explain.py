@@ -136,9 +136,8 @@ def sentence(rows: Sequence[ForecastRow]) -> str:
     yes = sum(row.count for row in rows if row.gpu)
     calls = sorted({row.op for row in rows if row.gpu and row.op in PYTHON})
     python = f" But the Python code that {listed(calls)} calls runs on the CPU." if calls else ""
-    ran = f"{yes:,} of {total:,} ops"
-    if yes == total:
-        ran = "the one op" if total == 1 else f"all {total:,} ops"
+    every = "the one op" if total == 1 else f"all {total:,} ops"
+    ran = every if yes == total else f"{yes:,} of {total:,} ops"
     ran += ", counting every branch" if any(row.at_most for row in rows) else ""
     if yes == total:
         return f"With this build, a GPU would run {ran}.{python}"
