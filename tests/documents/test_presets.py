@@ -241,6 +241,10 @@ def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
         "Graph mode is faster than eager mode for the gradients.",
         "The CPU takes 40 ms and the GPU takes 40 ms.",
         "The CPU takes 40 ms at first, then 30 ms, the GPU 2 ms.",
+        "Graph mode is 3 times faster than eager mode. This is wrong.",
+        "Graph mode is 3 times faster than eager mode; that isn't the case.",
+        "Graph mode is faster than eager mode. However, it is no longer true.",
+        "Graph mode is faster than eager mode. A myth!",
     ],
 )
 def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sentence):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.history.test_store import keep
 from tests.made import regular_run
-from tuilab.history import programs
+from tuilab.history import programs, recovery
 from tuilab.history.check import check, repair
 from tuilab.history.store import FILE, Store
 from tuilab.lab.history import History
@@ -113,6 +113,7 @@ def test_a_repair_keeps_runs_tags_and_notes_and_the_damaged_file(tmp_path):
         programs.keep(store, "w1", PAGE)
     done = repair(file)
     assert done.aside is not None and done.aside.exists()
+    assert recovery.notices(file) == []  # no advice to recover what was just recovered
     assert {finding.run for finding in done.lost} == {"run3"}
     assert check(file).findings == ()
     assert rounds(tmp_path) == {f"run{i}": 0 if i == 3 else 300 for i in range(6)}

@@ -12,7 +12,7 @@ import msgspec
 
 from tuilab.history import packed
 from tuilab.history.connection import Connection, connect, is_damage, why_unread
-from tuilab.history.recovery import alone_in, copy_file, put_back, set_aside
+from tuilab.history.recovery import TAKEN, alone_in, copy_file, put_back, set_aside
 from tuilab.history.runs import STAGED, TAKE_PROGRAM
 from tuilab.history.store import Store, connect_to_read
 from tuilab.model import events as e
@@ -244,7 +244,7 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
     if into is not None:
         return Repaired(runs=runs, rounds=rounds, lost=tuple(lost))
     with alone_in(file):
-        aside = set_aside(file)
+        aside = set_aside(file, TAKEN)
         try:
             new.rename(file.resolve())
         except OSError:

@@ -260,7 +260,7 @@ def lines(demo: Demo) -> tuple[str, str, str]:
             f"{counted} · {{demo.next}} measures now, {{demo.leave}} leaves",
         )
     if demo.stage == "measure":
-        text = f"You say: {demo.guess}. " if demo.guess else ""
+        text = f"You say: {demo.guess}. " if demo.guess else "No guess; guessing has ended. "
         return claim, f"{text}Measuring…", "{demo.next} skips, {demo.back} goes back, {demo.leave} leaves"
     if demo.stage == "summary":
         return (
@@ -282,7 +282,7 @@ def summary(demo: Demo) -> tuple[str, str]:
         words.append(f"{plural(undecided, 'guess')} not counted because the evidence is inconclusive")
     rows = []
     for each in outcomes:
-        guessed = (" (you: right)" if each.right else " (you: not)") if each.scored else ""
+        guessed = (" (you: right)" if each.right else " (you: wrong)") if each.scored else ""
         soft = f" {EMULATED}" * each.verdict.emulated
         rows.append(f"{VERDICTS[each.verdict.verdict].mark}{soft} {each.preset.title}{guessed}")
     measured = sum(each.verdict.verdict != "untestable" for each in outcomes)

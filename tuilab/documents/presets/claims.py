@@ -44,7 +44,7 @@ _UNLESS = re.compile(
     r"\b(?:no|not|never|neither|nor|nobody|hardly|barely|whether|(?<!even )if|unless|should|could|would"
     r"|question|cannot|myth|far from|why|less|at most|exactly|only|unlike|except|other than|until|before"
     r"|says?|said|thinks?|thought|believes?|believed|claims?|claimed|t(?:ells?|old)|heard|read|assumes?|supposed\w*"
-    r"|suggests?|seems?|appears?|expect\w*|apparently|allegedly|wrong\w*|false\w*|untrue|rumou?rs?)\b"
+    r"|suggests?|seems?|appears?|expect\w*|apparently|allegedly|wrong\w*|false\w*|untrue|incorrect\w*|nonsense|rumou?rs?)\b"
     r"|\b\w+n['’]t\b|\?\s*$|\b(?:reduc\w+|avoid\w*|reliev\w+|eliminat\w+)\b",
     _FLAGS,
 )

@@ -388,13 +388,24 @@ def without_sides(clause: str, *sides: str) -> str:
     return clause
 
 
+_DENIAL = re.compile(
+    r"\W*(?:(?:but|yet|however|sadly|unfortunately),? )?"
+    r"(?:(?:this|that|it|which|the claim)\b(?: \w+){0,2}? )?"
+    r"(?:(?:is|was|turned out to be|isn['’]t|wasn['’]t)(?: \w+)? )?"
+    r"(?:wrong|false|untrue|(?:not|no longer|isn['’]t|wasn['’]t|hardly) (?:true|so|right|the case|correct)"
+    r"|incorrect|a myth|nonsense)\b",
+    _FLAGS,
+)
+
+
 def statements(sentences: Sequence[str]) -> Iterator[str]:
     """Yield the statements of a paragraph. If a comparison is spread over two or three sentences, these form
-    one statement.
+    one statement, and so do a sentence and its denial, as in `This is wrong`.
     """
     at = 0
     while at < len(sentences):
         length = next((n for n in (3, 2) if _one(sentences[at : at + n], n)), 1)
+        length += bool(_DENIAL.match("".join(sentences[at + length : at + length + 1])))
         yield " ".join(sentences[at : at + length])
         at += length
 
