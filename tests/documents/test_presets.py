@@ -241,6 +241,9 @@ def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
         "Graph mode is faster than eager mode for the gradients.",
         "The CPU takes 40 ms and the GPU takes 40 ms.",
         "The CPU takes 40 ms at first, then 30 ms, the GPU 2 ms.",
+        "XLA is cheaper than eager mode.",
+        "Graph mode costs far less than eager mode.",
+        "Eager mode takes 3 times as much time as graph mode.",
         "Graph mode is 3 times faster than eager mode. This is wrong.",
         "Graph mode is 3 times faster than eager mode; that isn't the case.",
         "Graph mode is faster than eager mode. However, it is no longer true.",
@@ -261,6 +264,8 @@ def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sent
     "sentence, by",
     [
         ("Eager mode takes twice as long as graph mode.", 2.0),
+        ("Graph mode takes less time than eager mode.", 1.0),
+        ("Eager mode requires more time than graph mode.", 1.0),
         ("Eager mode takes 3 times longer than graph mode.", 3.0),
         ("Eager mode is 4x as slow as graph mode.", 4.0),
         ("Eager mode needs twice the time of graph mode.", 2.0),

@@ -78,7 +78,7 @@ _PLAIN = frozenset(
         got measure measured performance implementation implementations will can show observed entire
         entirely loops available compiled jit_compile cases case practice fact comparison contrast
         particular general summary tests experiments measurements benchmarks which most cores
-        signal short one ones wrapping running note notice
+        signal short one ones wrapping running note notice requires required require
         """
     )
 )

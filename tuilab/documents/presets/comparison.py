@@ -27,7 +27,7 @@ _PAIRS = (("CPU", "GPU"), ("XLA", "eager"), ("graph", "eager"), ("XLA", "graph")
 _PARTIAL = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _SHORTER = rf"(?P<part>{'|'.join(_PARTIAL)})(?:(?:\s+of)?\s+the\s+time|\s+as\s+long)"
 _QUICK = (
-    r"(?:faster|quicker|outperform\w*|beats?|wins?|ahead of|improvement over|speed-?up over"
+    r"(?:faster|quicker|less time|outperform\w*|beats?|wins?|ahead of|improvement over|speed-?up over"
     rf"|(?:twice|double|\d\s?[x×]|times) as (?:fast|quick)(?: as)?|{_SHORTER.replace('?P<part>', '?:')})"
 )
 _NUMBER = r"(?<![\w.,])\d[\d,]*(?:\.\d+)?"
@@ -50,7 +50,9 @@ _NUMBERS = {
     "double": 2,
 }
 COUNT = rf"(?:{_NUMBER}|{'|'.join(_NUMBERS)})"
-_SLOWER = rf"(?:slower|(?:twice|double|{COUNT}\s?(?:[x×]|times)) (?:as (?:slow|long)|longer|the time))"
+_SLOWER = (
+    rf"(?:slower|more time|(?:twice|double|{COUNT}\s?(?:[x×]|times)) (?:as (?:slow|long)|longer|the time))"
+)
 # A dot inside a name such as `tf.matmul` does not end a sentence.
 _GAP = r"(?:[^.;]|\.(?=\w)){0,90}?"
 
@@ -350,7 +352,8 @@ def says_equal(statement: str) -> bool:
 
 
 _COMPARATIVE = re.compile(
-    r"\b(?:faster|quicker|slower|sooner|longer|outperform\w*|beat(?:s|en)?|overtak\w*|outpac\w*|surpass\w*"
+    r"\b(?:faster|quicker|slower|sooner|longer|cheaper|outperform\w*|beat(?:s|en)?|overtak\w*|outpac\w*|surpass\w*"
+    r"|(?:less|more) (?:time|efficient|expensive|costly)|costs? (?:\w+ )?(?:less|more)|as much time"
     r"|loses?|lost|wins?|halves|cuts?|reduces?|saves?|speeds?[- ]?ups?)\b",
     _FLAGS,
 )
@@ -368,7 +371,7 @@ def _names_pair(statement: str) -> bool:
 
 def without_figures(statement: str) -> str:
     """Return a statement without times, factors, tolerances and sizes."""
-    statement = re.sub(rf"\b{_SLOWER}\b", " slower ", statement, flags=_FLAGS)
+    statement = re.sub(rf"\b(?:{_SLOWER}|less time)\b", " slower ", statement, flags=_FLAGS)
     for pattern in (_TOLERANCE, SHAPE, _AMOUNT, _FACTOR):
         statement = pattern.sub(" ", statement)
     return _PARTS.sub(lambda part: " " if part["number"] else part[0], statement)
