@@ -13,10 +13,11 @@ from tuilab.model.program import (
     Tried,
     Window,
 )
+from tuilab.model.quantity import seconds
 from tuilab.presentation.program import gain, saves
 from tuilab.program.findings import Beside, Case, findings, pipeline
 from tuilab.program.fold import Process
-from tuilab.program.gains import at_most, expected_gain, limited_by_input, with_trial
+from tuilab.program.gains import at_most, expected_gain, limited_by_input, most_saved, with_trial
 from tuilab.report.program import gained, measured
 
 
@@ -240,16 +241,17 @@ def test_a_step_faster_than_its_hidden_input_may_wait_for_it() -> None:
 
 def test_no_step_takes_less_time_than_its_input_unless_the_input_is_parallel() -> None:
     """A graph would take about 4% of this step, and its serial input takes 50%."""
-    serial, parallel = (
-        at_most(of_eager_step(eager_step(0.01, (root, f"{root}::{kind}"), beside=0.5)))
-        for root, kind in (("Root::Prefetch", "Map"), ("Root::Prefetch", "ParallelMapV2"))
+    serial, parallel, merged = (
+        of_eager_step(eager_step(0.01, ("Root::Prefetch", f"Root::Prefetch::{kind}"), beside=0.5))
+        for kind in ("Map", "ParallelMapV2", "MapAndBatch")
     )
-    merged = at_most(
-        of_eager_step(eager_step(0.01, ("Root::Prefetch", "Root::Prefetch::MapAndBatch"), beside=0.5))
-    )
-    assert merged == parallel
-    assert serial is not None and serial.step == pytest.approx(2.0, rel=0.02)
-    assert parallel is not None and parallel.step is not None and parallel.step > 10
+    now, later = at_most(serial), at_most(parallel)
+    assert at_most(merged) == later
+    assert now is not None and now.step == pytest.approx(2.0, rel=0.02)
+    assert later is not None and later.step is not None and later.step > 10
+    assert serial.saves_later_s == most_saved(parallel) and parallel.saves_later_s is None
+    saved = f"and saves up to {seconds(most_saved(parallel))} once the input is faster"
+    assert gained(serial).endswith(f"×, while the input stays as it is, {saved}")
 
 
 def generator(**spent: float) -> dict[str, Bottleneck]:

@@ -361,6 +361,10 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     """Share of the program's wall time that the bottleneck takes."""
     saves_s: float | None = None
     """Estimated seconds that the change saves; an upper bound if `if_input_keeps_up`."""
+    saves_later_s: float | None = None
+    """Upper bound of the seconds that the change saves once the input is faster; None if the input does not
+    limit what it saves now.
+    """
     beyond: float = 0.0
     """Share of the program outside its steps that the fix may save as well, such as waiting for input while
     other ops hold the interpreter lock.

@@ -27,16 +27,26 @@ def limited_by_input(
     waits: share of a step spent waiting for input. pace: the pipeline's work for a batch in other threads, as
     a share of a step; None if it prepares no batch during a step. If it does, a faster step may only wait
     longer, so the fix may save nothing. A fix that does not concern the input leaves the wait as it is.
-    serial: True if the pipeline prepares one batch at a time, so that a step cannot take less than its work.
+    serial: True if the pipeline prepares one batch at a time, so that a step cannot take less than its work
+    until the input is faster.
     """
     if finding.code in SAVES_WAITING or (finding.share is None and finding.code in BETWEEN_PIPELINES):
         return finding
     if pace is not None and (finding.gain_at_most or 0.0) > 1:
         finding = replace(finding, if_input_keeps_up=waits >= NEGLIGIBLE or exceeds(finding, pace))
-    least = max(waits, pace or 0.0) if serial else waits
-    if finding.share is None or not finding.gain_at_most or not least or finding.code in OF_THE_PROGRAM:
+    later = _at_most(finding, waits)
+    if not serial or not pace:
+        return later
+    now, later_s = _at_most(finding, max(waits, pace)), most_saved(later)
+    limited = finding.if_input_keeps_up and later_s > CLEARLY * most_saved(now)
+    return replace(now, saves_later_s=later_s) if limited else now
+
+
+def _at_most(finding: Bottleneck, remains: float) -> Bottleneck:
+    """Return the finding limited to what its fix can save if this share of a step remains."""
+    if finding.share is None or not finding.gain_at_most or not remains or finding.code in OF_THE_PROGRAM:
         return finding
-    left = max(0.0, 1 - least)
+    left = max(0.0, 1 - remains)
     most, ends = factor(left), finding.gain_ci95
     of = min(1.0, left / share_of(finding.gain_at_most)) if finding.gain_at_most > 1 else 1.0
     return replace(
@@ -164,6 +174,8 @@ def _beside(page: Page) -> float:
     return spent["eager"] / (spent["eager"] + spent["graphs"])
 
 
+CLEARLY = 1.05
+"""A sentence names both of two figures if the larger one exceeds the other by more than this factor."""
 NEGLIGIBLE = 0.05
 """The input may already set the program's pace if waiting for input takes at least this share of a step."""
 SAVES_WAITING = frozenset(("input-bound", "python-in-map", "serial-map", "no-prefetch"))

@@ -21,7 +21,7 @@ from tuilab.model.program import (
 )
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
-from tuilab.program.gains import AtMost, at_most, expected_gain, is_certain, most_saved
+from tuilab.program.gains import CLEARLY, AtMost, at_most, expected_gain, is_certain, most_saved
 from tuilab.program.page import died
 from tuilab.report.web_page import web_page
 
@@ -207,10 +207,6 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 LEAST = 1.005
 """A smaller speedup of the program is called none."""
-CLEARLY = 1.05
-"""A sentence names both the expected and the maximum speedup if the maximum is larger by more than this
-factor.
-"""
 
 
 def gained(finding: Bottleneck) -> str:
@@ -218,19 +214,19 @@ def gained(finding: Bottleneck) -> str:
 
     If the maximum speedup is clearly larger than the expected one, the text contains both. If the input may
     turn out to be the bottleneck, every figure is a maximum: `speeds up the program by up to 1.6×, if the
-    input keeps up`.
+    input keeps up`, or `while the input stays as it is, and saves up to 2.00 s once the input is faster`.
     """
     limit = "up to" if finding.if_input_keeps_up else "at most"
     most, lines = at_most(finding) or AtMost(), []
     if finding.gain_at_most is None and finding.tried is None:
         return ""
+    later = finding.saves_later_s
+    once = f", and saves up to {seconds(later)} once the input is faster" if later else ""
     if finding.if_input_keeps_up and most.program is not None and most.program < LEAST:
-        return "saves nothing while the input sets the pace"
+        return f"saves nothing while the input sets the pace{once}"
     if finding.saves_s is not None:
         sure = is_certain(finding) or (finding.tried is not None and not finding.if_input_keeps_up)
-        saved = (
-            f"about {seconds(finding.saves_s)}" if sure else f"{limit} {seconds(most_saved(finding) or 0.0)}"
-        )
+        saved = f"about {seconds(finding.saves_s)}" if sure else f"{limit} {seconds(most_saved(finding))}"
         lines.append(f"saves {saved}")
     program = f"{limit} {times(most.program)}" if most.program else ""
     expected = expected_gain(finding)
@@ -246,6 +242,8 @@ def gained(finding: Bottleneck) -> str:
         lines.append(f"speeds up {', '.join(gains)}")
     part = f", part of {finding.part_of}" if finding.part_of else ""
     keeps_up = ", if the input keeps up" if lines and finding.if_input_keeps_up else ""
+    if once:
+        keeps_up = f", while the input stays as it is{once}"
     return f"{' and '.join(lines)}{part}{keeps_up}"
 
 
