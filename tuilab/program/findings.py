@@ -481,8 +481,10 @@ def crowded(of: Process, kind: str = "") -> float:
     """Return an upper bound on the share of a step that a concurrent pipeline costs by using the step's
     processors.
 
-    Assumes that the step could always use those processors. Excludes time in which the step waits for input.
-    Returns 0 for steps that compute on another device. kind: count only this kind of stage.
+    Assumes that the step could always use those processors. Excludes time in which the step waits for input,
+    and time in which stages only wait: in all, the pipeline uses no more processors than the process does, of
+    which the step's ops use at least one. Returns 0 for steps that compute on another device. kind: count
+    only this kind of stage.
     """
     if of.hello is None or not of.hello.processors or of.share("compute on CPU") < of.share("compute on GPU"):
         return 0.0
@@ -495,7 +497,8 @@ def crowded(of: Process, kind: str = "") -> float:
     )
     profiled = total_seconds(of.seen)
     beside = work / profiled - of.share(INPUT) if profiled else 0.0
-    return min(1.0, max(0.0, beside / of.hello.processors))
+    used = of.processors - of.share("compute on CPU") / of.hello.processors if of.processors else 1.0
+    return min(1.0, max(0.0, min(beside / of.hello.processors, used)))
 
 
 def _spent(of: Process) -> dict[str, float]:
