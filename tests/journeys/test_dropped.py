@@ -35,7 +35,17 @@ def test_a_run_in_the_background_cannot_be_resumed(user: User) -> None:
         lab.ended()
     refused = user.run("tuilab resume last", code=2, beside=True)
     assert "still measuring this one" in refused.err + refused.out
+    with user.opens("tuilab") as lab:
+        lab.see("run in the background", seconds=120)
+        lab.press("h")
+        lab.see("rounds", seconds=60)
+        lab.press("\r")
+        lab.see("rounds, the run continues in the background", seconds=60)
+        lab.press("\x11")
+        lab.ended()
     user.run("tuilab history unattended --stop")
+    (run,) = user.history()
+    assert run["status"] == "cancelled" and "Stopped after" in run["answer"]
     user.run("tuilab history check")
     user.run("tuilab resume last")
     user.run("tuilab history check")

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.made import MODES, folded, regular, started
+from tuilab.analysis.summary import summarise
 from tuilab.history.imports import BROKEN_OFF
 from tuilab.history.runs import Piece
 from tuilab.history.store import Store
@@ -210,6 +211,7 @@ async def test_a_stopped_run_of_the_history_continues_at_the_end_of_its_replay()
         state = await at(replay, Screen(), 2)
         assert replay.continues is expected and state.status == (status or "cancelled")
     assert state.message == "the recording ends here"
+    assert "After 2 rounds, the recording ends here." in summarise(state, ()).answer
 
 
 def test_what_cannot_be_replayed_is_refused_by_name(tmp_path):

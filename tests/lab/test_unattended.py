@@ -125,4 +125,5 @@ def test_a_worker_that_ignores_the_stop_is_killed_and_its_rounds_are_imported(
     before = spool.collect_all(store, tmp_path)
     after = spool.settle(store, tmp_path, before, limit_s=10.0)
     assert before.going_on == {"r1": stand_in} and (after.going_on, after.finished) == ({}, ("r1",))
+    assert store.status("r1") == "cancelled"
     store.close()

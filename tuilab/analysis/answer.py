@@ -104,6 +104,8 @@ def timing(arm: ArmState, point: int) -> str:
 
 def _ending(state: RunState) -> str:
     after = f"after {plural(state.rounds, 'round')}" if state.rounds else "before the first round"
+    if state.status == "cancelled" and state.rounds and state.message:
+        return f"{after[:1].upper()}{after[1:]}, {short(state.message)}."
     if state.status == "cancelled":
         return f"Stopped {after}."
     if state.status == "failed":

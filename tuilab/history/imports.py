@@ -2,7 +2,7 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from tuilab.history.recording import read
@@ -104,10 +104,11 @@ class _Staged:
                 self._store.purge_staged(self._started.run)
 
 
-def import_left(store: Store, file: Path) -> list[str]:
+def import_left(store: Store, file: Path, stopped: Collection[str] = ()) -> list[str]:
     """Import a run that a worker left behind, even from a truncated file. Return the ids of runs that gained
     rounds.
 
+    stopped: ids of the runs that the user has stopped.
     Accepts a file without a run. Raises InputError if the file is not a recording, and CannotBeReadError if
     the system cannot read all of the file. In both cases, nothing is imported.
     """
@@ -115,6 +116,8 @@ def import_left(store: Store, file: Path) -> list[str]:
     for run, events in _runs(_until_torn(read(file))).items():
         started, last = _find_start(events), events[-1]
         cut = e.Finished(run=run, status="failed", message=BROKEN_OFF)
+        if run in stopped:
+            cut = e.Finished(run=run, status="cancelled")
         if not isinstance(last, e.Finished):
             events.append(cut)
         elif last.status == "ok" and started.budget.workers > started.worker + 1:

@@ -7,7 +7,7 @@ import signal
 import socket
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import msgspec
@@ -122,11 +122,14 @@ def _rounds(file: Path) -> int:
         return sum(b'"type":"round"' in line[:40] for line in stream)
 
 
-def collect_all(store: Store, data: Path) -> Found:
-    """Collect runs from every folder in which workers may have left files for the data folder `data`."""
-    found = collect(store, folder(data))
+def collect_all(store: Store, data: Path, stopped: Collection[str] = ()) -> Found:
+    """Collect runs from every folder in which workers may have left files for the data folder `data`.
+
+    stopped: as in `collect`.
+    """
+    found = collect(store, folder(data), stopped)
     for other in _elsewhere(data):
-        more = collect(store, other)
+        more = collect(store, other, stopped)
         found = Found(
             finished=found.finished + more.finished,
             going_on={**found.going_on, **more.going_on},
@@ -136,11 +139,12 @@ def collect_all(store: Store, data: Path) -> Found:
     return found
 
 
-def collect(store: Store, spool: Path) -> Found:
+def collect(store: Store, spool: Path, stopped: Collection[str] = ()) -> Found:
     """Import finished runs, list running ones, and set unreadable files aside.
 
-    Imports the rounds of a run whose worker died. Skips a run whose lab has a terminal. Raises OSError, and
-    sqlite3.Error if the store rejects a run. The rejected run's file stays.
+    Imports the rounds of a run whose worker died. Skips a run whose lab has a terminal. stopped: ids of the
+    runs that the user has stopped. Raises OSError, and sqlite3.Error if the store rejects a run. The rejected
+    run's file stays.
     """
     finished: list[str] = []
     going_on: dict[str, int] = {}
@@ -167,7 +171,7 @@ def collect(store: Store, spool: Path) -> Found:
             elif pid:
                 going_on[file.stem] = pid
             else:
-                _take_in(store, file, finished, problems)
+                _take_in(store, file, finished, problems, stopped)
         for file in spool.glob(f"*{AWAY}") if alone else ():
             if lab := _away(file):
                 going_on[file.stem] = lab
@@ -177,9 +181,11 @@ def collect(store: Store, spool: Path) -> Found:
     return Found(finished=tuple(finished), going_on=going_on, elsewhere=elsewhere, problems=tuple(problems))
 
 
-def _take_in(store: Store, file: Path, finished: list[str], problems: list[str]) -> None:
+def _take_in(
+    store: Store, file: Path, finished: list[str], problems: list[str], stopped: Collection[str]
+) -> None:
     try:
-        finished += import_left(store, file)
+        finished += import_left(store, file, stopped)
     except CannotBeReadError as error:
         if file.exists():
             problems.append(f"{error}; the file stays until it can be read")
@@ -271,9 +277,9 @@ def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Fou
 
     Kills a worker that has ignored the stop for half of `limit_s`.
     """
-    begun, killed = time.monotonic(), False
+    begun, killed, stopped = time.monotonic(), False, tuple(before.going_on)
     while True:
-        after = collect_all(store, data)
+        after = collect_all(store, data, stopped)
         before = msgspec.structs.replace(
             after, finished=(*before.finished, *after.finished), problems=before.problems + after.problems
         )

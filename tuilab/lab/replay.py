@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
+from tuilab.history import spool
 from tuilab.history.imports import import_file
 from tuilab.history.runs import Piece
 from tuilab.history.store import Store
@@ -40,12 +41,14 @@ class Replay:
     position `rounds` shows the end of the run. Rounds are unpacked only when they are shown.
     """
 
-    def __init__(self, parts: Iterable[Event | Piece], saved: bool) -> None:
-        """parts: the parts of one run, in order. saved: True if the history contains the run."""
+    def __init__(self, parts: Iterable[Event | Piece], saved: bool, measured: bool = False) -> None:
+        """parts: the parts of one run, in order. saved: True if the history contains the run. measured: True
+        if another program still measures the run.
+        """
         self._parts, self._saved = list(parts), saved
         started = self.started
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
-            ending = "the recording ends here"
+            ending = "the run continues in the background" if measured else "the recording ends here"
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
         # For each part, the number of steps (events) and of rounds before it. The last entries are totals.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
@@ -242,6 +245,7 @@ def recorded(store: Store) -> list[Offer]:
 
 def load(store: Store, name: str) -> Replay:
     """Return a replay of a saved run (`run:ID`), or of the first run in a file. Raises InputError."""
+    data = store.file.parent if store.file is not None else None
     if name.startswith(RUN):
         run = name.removeprefix(RUN)
     else:
@@ -249,7 +253,8 @@ def load(store: Store, name: str) -> Replay:
         store = Store.in_memory("a recording is played")
         run = next(iter(import_file(store, expanded(name))))
     try:
-        replay = Replay(store.parts(run), saved=name.startswith(RUN))
+        measured = data is not None and spool.measured_by(data, run)
+        replay = Replay(store.parts(run), saved=name.startswith(RUN), measured=bool(measured))
     except sqlite3.Error as error:
         raise InputError("history", str(error), "a readable history") from None
     if replay.started is None:
