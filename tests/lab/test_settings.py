@@ -33,6 +33,20 @@ def test_a_preset_has_the_settings_of_its_document(chosen):
     assert not chosen.with_value("samples", 8192).original
 
 
+def test_a_run_records_how_it_differs_from_what_the_claims_are_about():
+    chosen = s.Settings.of(find_preset("stft-small"))
+    samples = Sweep(axes=(Axis("samples", (256, 512)),))
+    larger, double = chosen.with_value("samples", 8192), chosen.with_arms(dtypes=("float64",))
+    assert chosen.apart() == chosen.with_arms(modes=("graph",)).apart() == ""
+    assert larger.apart() == "with samples 8,192 instead of 256"
+    assert double.apart() == "with float64" and larger.apart(samples) == "in a sweep over samples"
+    request = larger.request({"": ["CPU:0"]}, "quick")
+    assert request.apart == larger.apart()
+    crossover = s.Settings.of(find_preset("stft-crossover"))
+    assert crossover.apart(crossover.preset.sweep) == ""
+    assert s.Settings.of(PRESET).with_value("samples", 8192).apart() == "", "the preset claims nothing"
+
+
 def test_a_choice_that_leaves_no_arm_is_refused(chosen):
     with pytest.raises(InputError) as refused:
         chosen.with_arms(modes=())

@@ -53,6 +53,7 @@ from tuilab.model.claims import (
 from tuilab.model.events import Fact, Node
 from tuilab.model.quantity import median_of, plural, seconds
 from tuilab.model.run import ArmState, RunState
+from tuilab.model.sanitize import sanitize_line
 
 Judgement = tuple[VerdictWord, str]
 
@@ -652,7 +653,10 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
         word = "undecided"
         evidence += f" The document says “{claim.hedged}”, which one machine cannot refute."
     note = emulated_sentence(state) if claim.about_gpu or _on_gpu(claim.when, state) else ""
-    return Verdict(claim.text, word, f"{evidence} {note}".strip(), emulated=bool(note))
+    return Verdict(
+        claim.text, word, f"{evidence} {note}".strip(), emulated=bool(note),
+        apart=sanitize_line(state.apart, 200) if word != "untestable" else "",
+    )  # fmt: skip
 
 
 def _on_gpu(when: Condition, state: RunState) -> bool:

@@ -46,6 +46,7 @@ class SweepRun:
                 machine=machine,
                 at=datetime.now(UTC).isoformat(timespec="seconds"),
                 preset=request.preset,
+                apart=request.apart,
                 sweep=request.sweep,
             )
         )

@@ -124,14 +124,30 @@ class Settings:
         """Differences from the preset, such as `samples 4,096 instead of 256 and other arms`; "" if there are
         none.
         """
-        before = self.as_declared
-        out = [
+        return listed([*self._other_values(), *["other arms"] * (self.arms != self.preset.arms)])
+
+    def _other_values(self, swept: Collection[str] = ()) -> list[str]:
+        before = self.as_declared.values
+        return [
             f"{parameter.label} {_shown(self.values[parameter.name])} instead of "
-            f"{_shown(before.values[parameter.name])}"
+            f"{_shown(before[parameter.name])}"
             for parameter in self.declaration.parameters
-            if self.values[parameter.name] != before.values[parameter.name]
+            if self.values[parameter.name] != before[parameter.name] and parameter.name not in swept
         ]
-        return listed([*out, *["other arms"] * (self.arms != before.arms)])
+
+    def apart(self, sweep: Sweep | None = None) -> str:
+        """Return how the sizes and dtypes differ from those of the preset's claims, as `RunStarted.apart`."""
+        if not self.preset.claims:
+            return ""
+        swept, declared = (
+            {name for axis in each.axes for name in axis.names} if each is not None else set()
+            for each in (sweep, self.preset.sweep)
+        )
+        dtypes, usual = self.arms.dtypes, (self.as_declared.values.get(self.declaration.dtype),)
+        other = self._other_values(swept)
+        other += [listed(dtypes)] * (dtypes not in (self.preset.arms.dtypes, usual))
+        over = f"in a sweep over {listed(sorted(swept))}" if swept and swept != declared else ""
+        return " ".join(filter(None, (over, f"with {listed(other)}" * bool(other))))
 
     def with_values(self, given: Mapping[str, Value]) -> "Settings":
         """Return the settings with these parameter values. Raises InputError."""
@@ -201,6 +217,7 @@ class Settings:
             arms=expand_on(self.arms, self.declaration, self.values, devices),
             budget=BUDGET[budget],
             preset=self.preset.name,
+            apart=self.apart(sweep),
             sweep=sweep,
             cold=cold,
         )

@@ -202,3 +202,5 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The host on which the arms were measured, as in `Arm.host`."""
     emulated: bool = False
     """True if the verdict is based on an emulated GPU."""
+    apart: str = ""
+    """How the measured settings differ from the claim's, such as `with samples 4,096 instead of 256`."""

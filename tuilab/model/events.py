@@ -150,6 +150,10 @@ class RunStarted(_RunEvent, frozen=True, kw_only=True, tag="run-started"):
     at: str
     """Start time in UTC, ISO 8601."""
     preset: str = ""
+    apart: str = ""
+    """How the sizes and dtypes differ from those that the preset's claims are about, such as `with samples
+    4,096 instead of 256`; "" if they do not.
+    """
     sweep: Sweep | None = None
     worker: Workers = 0
     """Index of the process among the processes of the run, from 0."""

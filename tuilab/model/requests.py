@@ -26,6 +26,8 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     sweep: Sweep | None = None
     preset: str = ""
     """Name of the run's preset; "" if none."""
+    apart: str = ""
+    """How the settings differ from those of the preset's claims; see `RunStarted.apart`."""
     pace: bool = False
     """Wait up to 0.25 s for `Painted` after each report, so that the screen is not redrawn while a block is
     timed.

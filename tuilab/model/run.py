@@ -120,6 +120,7 @@ class RunState:
     run: str = ""
     scenario: Scenario | None = None
     preset: str = ""
+    apart: str = ""
     budget: Budget | None = None
     machine: Machine | None = None
     machines: dict[str, Machine] = field(default_factory=dict)
@@ -190,7 +191,8 @@ class RunState:
             self._begin(-1 if event.zygote is None else event.zygote)
             return
         vars(self).update(vars(RunState()))
-        self.run, self.scenario, self.preset = event.run, event.scenario, event.preset
+        self.run, self.scenario = event.run, event.scenario
+        self.preset, self.apart = event.preset, event.apart
         self.budget, self.machine, self.at = event.budget, event.machine, event.at
         self.sweep, self.points, self.workers = event.sweep, list(event.points), 1
         hosts = {arm.host for arm in event.arms} or {""}

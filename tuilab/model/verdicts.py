@@ -22,6 +22,9 @@ VERDICTS = {
 }
 
 
-def verdict_words(word: str, emulated: bool) -> str:
-    """Return the words for a verdict, with `EMULATED` if it is based on an emulated GPU."""
-    return VERDICTS[word].words + f", {EMULATED}" * emulated
+def verdict_words(word: str, emulated: bool, apart: str = "") -> str:
+    """Return the words for a verdict, with `EMULATED` if it is based on an emulated GPU.
+
+    apart: how the measured settings differ from the claim's.
+    """
+    return VERDICTS[word].words + f" {apart}" * bool(apart) + f", {EMULATED}" * emulated

@@ -114,7 +114,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     undecided = lab_state.undecided
     if undecided:
         return Said(text, detail, undecided=undecided, gpu=gpu, aside=aside, hint=hint)
-    words = verdict_words(claim.verdict, claim.emulated)
+    words = verdict_words(claim.verdict, claim.emulated, claim.apart)
     alike = sum(each.verdict == claim.verdict for each in result.claims)
     if alike < len(result.claims):  # other claims of the preset have other verdicts
         words += f" ({alike} of {len(result.claims)} claims)"

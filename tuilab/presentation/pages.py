@@ -172,7 +172,7 @@ def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) ->
     if unjudged is not None:
         yield from (((line, "muted"),) for line in not_judged(unjudged, verdict.evidence))
         return
-    words = verdict_words(verdict.verdict, verdict.emulated)
+    words = verdict_words(verdict.verdict, verdict.emulated, verdict.apart)
     yield ((f"{VERDICTS[verdict.verdict].mark} {words}", verdict.verdict), ("  " + verdict.evidence, "text"))
     if claim.advice:
         yield ((claim.advice, "aside"),)

@@ -301,7 +301,7 @@ def phase_lines(result: RunResult) -> list[str]:
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
     """Return a row per claim: the verdict with its mark, the claim, and the evidence."""
     return [
-        (f"{VERDICTS[c.verdict].mark} {verdict_words(c.verdict, c.emulated)}", c.text, c.evidence)
+        (f"{VERDICTS[c.verdict].mark} {verdict_words(c.verdict, c.emulated, c.apart)}", c.text, c.evidence)
         for c in result.claims
     ]
 

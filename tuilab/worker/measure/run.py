@@ -128,6 +128,7 @@ def _start_event(bench: Bench, points: tuple[Point, ...]) -> RunStarted:
         machine=bench.context.machine,
         at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         preset=request.preset,
+        apart=request.apart,
         sweep=request.sweep,
         worker=request.worker,
         zygote=request.zygote,
