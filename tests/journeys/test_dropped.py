@@ -25,6 +25,18 @@ def test_a_run_survives_a_dropped_connection_and_is_shown_again(user: User) -> N
 
 
 @pytest.mark.long
+def test_a_run_also_survives_if_the_connection_drops_while_tensorflow_is_imported(user: User) -> None:
+    with user.opens("tuilab --preset tiny-ops") as lab:
+        lab.see("tuilab")
+        lab.press("r")
+        lab.see("then the run starts", seconds=30)
+        lab.hang_up()
+        user.nothing_runs(120)
+    (run,) = user.history()
+    assert run["status"] == "ok" and run["answer"]
+
+
+@pytest.mark.long
 def test_a_run_in_the_background_cannot_be_resumed(user: User) -> None:
     """Two workers that add to one run would damage it."""
     with user.opens("tuilab --preset stft-small") as lab:

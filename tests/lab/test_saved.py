@@ -5,6 +5,7 @@ import pytest
 
 from tests.made import run_of, started
 from tuilab.history.store import Store
+from tuilab.lab.changes import Worker
 from tuilab.lab.saved import SavedRuns
 from tuilab.lab.state import LabState
 from tuilab.model import events as e
@@ -98,8 +99,11 @@ def test_a_confined_run_and_one_of_several_processes_need_the_lab(budget, trust,
     state = LabState()
     scenario = Scenario("m", {}, file="model.keras", opening=Opening(trust=trust))
     state.shown.apply(started("r1", scenario=scenario, budget=BUDGET[budget]))
-    state.asked = "r1"
-    assert SavedRuns(state, lambda words: None, None).needs_lab is expected
+    state.asked, state.worker = "r1", Worker("ready")
+    saved = SavedRuns(state, lambda words: None, None)
+    assert saved.needs_lab is expected
+    state.worker = Worker("starting")
+    assert saved.needs_lab, "the worker does not know the request yet"
 
 
 def test_a_run_that_is_not_yet_requested_is_marked_later(tmp_path):

@@ -154,13 +154,14 @@ class SavedRuns:
 
     @property
     def needs_lab(self) -> bool:
-        """True if the worker alone cannot finish the active run: only the lab starts further processes, and
-        a confined worker cannot write to the data folder.
+        """True if the worker alone cannot finish the active run: it receives the request only once it has
+        imported TensorFlow, only the lab starts further processes, and a confined worker cannot write to the
+        data folder.
         """
         state, shown = self._state, self._state.shown
         budget = shown.budget if shown.budget and state.asked == shown.run else BUDGET[state.budget]
         confined = shown.scenario is not None and scope(shown.scenario.file, shown.scenario.opening)
-        return bool(confined) or budget.most_processes > 1
+        return state.worker.phase == "starting" or bool(confined) or budget.most_processes > 1
 
     def mark_away(self) -> bool:
         """Record, for the next lab to report, that this lab has lost its terminal during the active run.
