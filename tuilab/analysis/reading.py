@@ -168,25 +168,31 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     if not (apart := quotient_outside(ratio, a, b, point)):
         return ""
     one, other = (estimate_at(each, point) for each in (a, b))
-    low, high = ratio.interval or (0.0, math.inf)
-    if one is not None and other is not None and low <= one.median / other.median <= high:
-        why = "the medians are rounded"
-    else:
-        why = "the medians combine rounds of different speeds" if ratio.paired else "the ratio compares means"
+    why = "the medians combine rounds of different speeds" if ratio.paired else "the ratio compares means"
+    if one is not None and other is not None:
+        exact, shown = one.median / other.median, shown_quotient(a, b, point)
+        if abs(math.log(exact / ratio.ratio)) < abs(math.log(shown / exact)):
+            why = "the medians are rounded"
     return f"{QUOTIENT}{apart}, because {why}"
+
+
+def shown_quotient(a: ArmState, b: ArmState, point: int) -> float:
+    """Return a's displayed median over b's; 0 if one of them is unknown."""
+    one, other = (
+        as_shown(each.median, each.half_width) if each is not None else 0.0
+        for each in (estimate_at(a, point), estimate_at(b, point))
+    )
+    return one / other if one and other else 0.0
 
 
 def quotient_outside(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
     """Return the quotient of the displayed medians, such as `8.3×`, if it is outside the interval of `ratio`;
     else "".
     """
-    one, other = (
-        as_shown(each.median, each.half_width) if each is not None else 0.0
-        for each in (estimate_at(a, point), estimate_at(b, point))
-    )
-    if not one or not other or ratio.interval is None:
+    shown = shown_quotient(a, b, point)
+    if not shown or ratio.interval is None:
         return ""
-    ratio, quotient = (ratio, one / other) if ratio.ratio >= 1 else (ratio.turned, other / one)
+    ratio, quotient = (ratio, shown) if ratio.ratio >= 1 else (ratio.turned, 1 / shown)
     low, high = ratio.interval or (0.0, math.inf)
     if low <= quotient <= high or ratio.words == times(quotient, ratio.half_width):
         return ""
