@@ -16,7 +16,7 @@ from tuilab.model.program import (
 from tuilab.model.quantity import seconds
 from tuilab.presentation.program import gain, saves
 from tuilab.program.findings import Beside, Case, findings, pipeline
-from tuilab.program.fold import Process
+from tuilab.program.fold import INPUT, Process
 from tuilab.program.gains import at_most, expected_gain, limited_by_input, most_saved, with_trial
 from tuilab.report.program import gained, measured
 
@@ -378,3 +378,29 @@ def test_the_pipeline_of_training_is_not_that_of_validation() -> None:
     assert pipeline(of) is train, "it was used first"
     of.datasets = [train, train, alike, alike]
     assert pipeline(of) is alike, "a later training uses another dataset"
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_wait_of_the_first_pass_counts_for_the_steps_that_have_it(cached: bool) -> None:
+    """The first 50 of 200 steps wait 30 ms each, and the profiler saw only these."""
+    process, at = Process(), 1.0
+    stages = [Stage(stage="Cache", ops=(), own=True, file="train.py", line=8)] * cached
+    stages.append(Stage(stage="Map", ops=(), own=True, file="train.py", line=7))
+    process.apply(Hello(pid=7, parent=1, now=1.0))
+    process.apply(Function(number=0, name="step", file="train.py", line=3, own=True))
+    process.apply(Dataset(stages=tuple(stages)))
+    calls, waits = [], []
+    for n in range(200):
+        waited = 0.030 if n < 50 else 0.0001
+        waits.append((at, waited))
+        calls.append((0, at + waited, at + waited + 0.010, False))
+        at += waited + 0.010
+    process.apply(Steps(now=at, calls=tuple(calls), waits=tuple(waits)))
+    window = seen()
+    window.steps = [{INPUT: 0.030, "compute on CPU": 0.010}] * 12
+    window.stages = {"Root::Map": 0.030}
+    process.windows.append((Window(start=1.0, end=1.5, steps=12), window))
+    (of,) = (each for each in findings(Case(process, {}, Beside(), at - 1.0)) if each.code == "input-bound")
+    assert of.saves_s == pytest.approx(50 * 0.030, rel=0.1)
+    assert of.share == pytest.approx(1.515 / 3.5, rel=0.1)
+    assert ("later passes over the data hardly wait" in of.remedy) is cached

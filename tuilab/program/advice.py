@@ -211,6 +211,11 @@ TABLE: dict[str, Advice] = {
         "slow-map",
         (nothing_random,),
     ),
+    "input-bound, cached": Advice(
+        "the pipeline caches its results, so later passes over the data hardly wait; for the first pass, "
+        "make the slowest stage cheaper or run it in parallel",
+        "slow-map",
+    ),
     "input-bound, generator": Advice(
         "replace the Python generator with TensorFlow ops (TFRecord, .map)", "slow-map"
     ),

@@ -28,6 +28,7 @@ from tuilab.program.case import Case as Case
 from tuilab.program.effects import fed_back
 from tuilab.program.fold import (
     CALLBACK,
+    INPUT,
     STARTING,
     Gaps,
     Process,
@@ -50,7 +51,6 @@ from tuilab.program.sites import (
     steps_of_a_call,
 )
 
-INPUT = "waiting for input"
 WAITING = 0.15
 FULL = 0.8
 """A program that uses at least this share of its processors is assumed to need all of them."""
@@ -223,12 +223,19 @@ def _waited_outside(case: Case) -> float:
 
     In Keras' loops, this wait may belong to the validation. Returns 0 for a negligible wait.
     """
+    rest = _largest_wait(case)[1] - _waited(case)[0] * case.of.stepping_s
+    return rest if case.of.kind != "batch" and rest > NEGLIGIBLE * case.lasted_s else 0.0
+
+
+def _largest_wait(case: Case) -> tuple[tuple[str, int], float]:
+    """Return the line that waits longest for input, which is probably in the loop of the steps, and its
+    seconds.
+    """
     waits: dict[tuple[str, int], float] = defaultdict(float)
     for (kind, stack, _, _), took in case.of.spent.items():
         if kind == "input" and stack:
             waits[stack[-1]] += took
-    rest = max(waits.values(), default=0.0) - _waited(case)[0] * case.of.stepping_s
-    return rest if case.of.kind != "batch" and rest > NEGLIGIBLE * case.lasted_s else 0.0
+    return max(waits.items(), key=lambda item: item[1], default=(("", 0), 0.0))
 
 
 def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[Bottleneck]:
@@ -246,7 +253,8 @@ def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[B
     stages = (stage for dataset in case.of.datasets for stage in dataset.stages)
     python = any(PYTHON & set(stage.ops) for stage in stages)
     for part in large_parts(case, ("input",), explained | called):
-        spent = min(part.seconds, every - in_steps)
+        own = in_steps if part.at == _largest_wait(case)[0] else 0.0
+        spent = min(part.seconds - own, every - in_steps)
         if spent >= LARGE * case.lasted_s:
             text = f"waiting for input outside the steps described here takes {seconds(spent)}"
             text += "; a pipeline of the program runs Python" * python
@@ -699,9 +707,24 @@ def _input_bound(
     advice = "input-bound, in parallel" if useless else "input-bound"
     if kind == "generator":
         advice = "input-bound, generator"
+    elif _is_cached(case, stage):
+        advice = "input-bound, cached"
     at = (stage.file, stage.line) if stage else case.step_at()
     sizes = batches(case.of)
     return _finding(case, "input-bound", at, text, saved, advice=advice, interval=interval, sizes=sizes)
+
+
+def _is_cached(case: Case, stage: Stage | None) -> bool:
+    """Return True if the pipeline caches the results of this stage, or caches at all if the stage is
+    unknown.
+    """
+    fed = pipeline(case.of)
+    for each in fed.stages if fed else ():  # the last stage comes first
+        if each is stage:
+            return False
+        if "Cache" in each.stage:
+            return True
+    return False
 
 
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:

@@ -1,6 +1,7 @@
 """Collects the facts about a watched process from its observer's messages. Pure functions."""
 
 from array import array
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ MANY = 50
 
 CALLBACK = "callback "
 """Prefix of the library name in samples from a callback that the library runs on the stepping thread."""
+INPUT = "waiting for input"
+MOST_WAITING = 0.99
 STARTING = ("dispatch", "scheduling")
 """Parts of a step in which ops are launched."""
 
@@ -185,6 +188,7 @@ class Process:
     """Processor seconds of the observer (`watching`) and of the whole process (`cpu`)."""
     _durations: tuple[object, Mapping[int, float]] | None = field(default=None, repr=False, compare=False)
     _estimate: tuple[object, Estimate | None] | None = field(default=None, repr=False, compare=False)
+    _waited: tuple[object, float | None] | None = field(default=None, repr=False, compare=False)
 
     def apply(self, told: p.Told) -> None:
         """Apply one message. For a window, the caller must also read the window's file and call `looked`."""
@@ -527,8 +531,50 @@ class Process:
     def typical(self) -> list[dict[str, float]]:
         """The profiled steps, without those that trace more often than the program's steps do.
 
-        The first windows open while functions are still being traced.
+        The first windows open while functions are still being traced, and while a cache is being filled, so
+        their waits for input are scaled down to the waits of all steps.
         """
+        return self._waiting_as_recorded(self._as_often_traced())
+
+    def _waiting_as_recorded(self, steps: list[dict[str, float]]) -> list[dict[str, float]]:
+        seen, waited = sum(step.get(INPUT, 0.0) for step in steps), self.waited_share()
+        if waited is None or not seen or waited >= seen / total_seconds(steps):
+            return steps
+        scale = waited / (1 - waited) * (total_seconds(steps) - seen) / seen
+        return [{**step, INPUT: step[INPUT] * scale} if step.get(INPUT) else step for step in steps]
+
+    def waited_share(self) -> float | None:
+        """Return the share of the steps' time in recorded waits for batches; None if a step does not begin
+        with such a wait.
+
+        Gaps that are much longer than a step count as long steps.
+        """
+        calls, waits = self.steps, self.waits
+        if calls is waits or self.kind == "keras" or min(calls.n, waits.n) < max(MANY, calls.n // 2):
+            return None
+        if self._waited is None or self._waited[0] != (self.step, calls.n, waits.n):
+            self._waited = (self.step, calls.n, waits.n), self._share_waited()
+        return self._waited[1]
+
+    def _share_waited(self) -> float | None:
+        calls, waits = self.steps, self.waits
+        took = self._untraced()
+        if not took:
+            return None
+        most, begin = LONG * sorted(took)[len(took) // 2], max(calls.starts[0], waits.starts[0])
+        at, waited, whole = 0, 0.0, 0.0
+        for i, (start, following) in enumerate(pairwise(calls.starts)):
+            if i in calls.traced or start < begin:
+                continue
+            at, within = bisect_left(waits.starts, start, lo=at), 0.0
+            while at < len(waits.starts) and waits.starts[at] < following:
+                within += waits.ends[at] - waits.starts[at]
+                at += 1
+            whole += min(most, following - start)
+            waited += min(most, following - start, within)
+        return min(MOST_WAITING, waited / whole) if whole else None
+
+    def _as_often_traced(self) -> list[dict[str, float]]:
         steps, key = self.seen, self.step
         traces = len(self.traces.get(key, ())) if isinstance(key, int) else self.steps.n
         others = [step for step in steps if not step.get(TRACING)]
