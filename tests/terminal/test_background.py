@@ -92,7 +92,8 @@ def test_a_run_of_several_processes_also_continues_and_can_be_stopped(tmp_path: 
     terminal.hang_up()
     terminal.until(lambda: "is still running in the background" in run(tmp_path, "history").stderr)
     if stop:
-        assert "imported" in run(tmp_path, "history", "unattended", "--stop").stdout
+        told = run(tmp_path, "history", "unattended", "--stop").stdout
+        assert "stopped; its rounds are imported" in told
     assert terminal.ended(60) == 128 + signal.SIGHUP or stop
     said = run(tmp_path, "history")
     assert stop or "finished in the background; it is in the history" in said.stderr

@@ -322,7 +322,7 @@ def unattended(stop: bool) -> None:
     if collected is None:
         return
     for run in collected.finished:
-        click.echo(f"{run}  imported")
+        click.echo(f"{run}  {'stopped; its rounds are imported' if run in collected.stopped else 'imported'}")
     for run, pid in collected.going_on.items():
         click.echo(f"{run}  is still running, in process {pid}")
     for run, host in collected.elsewhere.items():

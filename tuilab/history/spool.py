@@ -38,10 +38,11 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """The result of collecting spooled runs. finished: runs that were added to the history.
 
     going_on: run → id of the process that continues the run. elsewhere: run → host that continues the run.
-    problems: files that were set aside, or left for later.
+    problems: files that were set aside, or left for later. stopped: runs that `settle` waited for.
     """
 
     finished: tuple[str, ...] = ()
+    stopped: tuple[str, ...] = ()
     going_on: dict[str, int] = {}
     elsewhere: dict[str, str] = {}
     problems: tuple[str, ...] = ()
@@ -281,7 +282,10 @@ def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Fou
     while True:
         after = collect_all(store, data, stopped)
         before = msgspec.structs.replace(
-            after, finished=(*before.finished, *after.finished), problems=before.problems + after.problems
+            after,
+            finished=(*before.finished, *after.finished),
+            problems=before.problems + after.problems,
+            stopped=stopped,
         )
         passed = time.monotonic() - begun
         if not before.going_on or passed > limit_s:
