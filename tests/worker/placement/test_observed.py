@@ -177,8 +177,9 @@ def test_a_composite_op_is_seen_op_by_op_and_as_compiled(seen: Seen, tf: Any) ->
     xla = seen(lambda: compiled(signal))
     program = by_op(xla, "XLA program")
     assert (program.name, program.device, xla.ops) == ("stft", "CPU:0", 1)
-    operations = {node.op: node.reason for node in rows(xla) if node.op.startswith("hlo ")}
-    assert "hlo fft" in operations and any("from RFFT" in reason for reason in operations.values())
+    operations = {node.op: node for node in rows(xla) if node.op.startswith("hlo ")}
+    assert "hlo fft" in operations and any(", from RFFT" in node.name for node in operations.values())
+    assert {node.reason for node in operations.values()} == {"inside the XLA program"}  # one group
 
 
 def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, tf: Any) -> None:

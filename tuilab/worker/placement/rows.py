@@ -186,15 +186,15 @@ class Rows:
         ops, work = xla.compiled(call) if self._hlo else ((), None)
         yield Row(_cluster(name, device, call.scope, call.count), True, True, arithmetic=work)
         for op in ops:
-            reason = "inside the XLA program" + (f", from {op.came_from}" if op.came_from else "")
+            origin = f", from {op.came_from}" if op.came_from else ""
             yield Row(
                 Node(
-                    name=f"{name}/{op.name}",
+                    name=f"{name}/{op.name}{origin}",
                     op=f"hlo {op.op}",
                     device=device,
                     dtype=op.dtype,
                     requested=call.scope,
-                    reason=reason,
+                    reason="inside the XLA program",
                     count=call.count,
                 )
             )
