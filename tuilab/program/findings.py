@@ -929,7 +929,9 @@ def eager(case: Case) -> Iterator[Bottleneck]:
     if of.tapes[key][1] or found[1]:
         at, advice = (found if found[1] else key), "eager-step, of Keras"
     text = "the step runs op by op in Python"
-    text += f"; {percent(share)} of it is Python and dispatch that a graph saves" if share else ""
+    text += (
+        f"; {percent(share)} of it is Python and dispatch that a graph saves{_asleep(case)}" if share else ""
+    )
     yield _finding(case, "eager-step", at, text, share, advice=advice, interval=interval)
 
 
@@ -960,7 +962,7 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
     else:
         assert whole is not None
         text += f" run op by op from Python; {percent(whole)} of the step is Python and dispatch"
-        text += " that a graph saves"
+        text += f" that a graph saves{_asleep(case)}"
         share = whole
     yield _finding(case, "eager-step", case.ops_at(), text, share, advice=advice, interval=interval)
 
@@ -978,6 +980,11 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
     share, interval = case.of.share(*names), _with_small(case.of, gain_interval(case.of.typical, *names))
     ends = (max(0.0, interval[0] - asleep - python), max(0.0, interval[1] - asleep)) if interval else None
     return max(0.0, share - asleep - python), ends
+
+
+def _asleep(case: Case) -> str:
+    share = asleep_share(case)
+    return f", and {percent(share)} is a sleep that stays" if share >= NEGLIGIBLE else ""
 
 
 def asleep_share(case: Case) -> float:
