@@ -95,6 +95,10 @@ def test_equal_arms_are_unknown_and_few_rounds_say_so() -> None:
         "unknown",
         "GPU graph and CPU graph cannot be told apart at any size.",
     )
+    only = {SIZES[0]: measured(cpu, spread=0.6)[SIZES[0]]}
+    other = {SIZES[0]: measured(cpu, seed=4, spread=0.6)[SIZES[0]]}
+    told = crossover(only, other, PAIR).sentence
+    assert "at any size" not in told and told.endswith(", the only measured size.")
     one = crossover(measured(gpu, n=1), measured(cpu, n=1), PAIR)
     assert (one.status, one.sentence) == ("unknown", "Too few rounds to compare GPU graph with CPU graph.")
     assert crossover({}, {}, PAIR).status == "unknown"

@@ -349,5 +349,5 @@ def test_the_rate_and_the_share_of_the_roof_count_the_same_operations() -> None:
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     with_work(state, Work(flop=1e9, least_flop=1e7, inputs=1.0, outputs=1.0), EAGER, GRAPH)
     found = reach(state, state.arms[EAGER.id], 0)
-    assert found is not None and found.flop_per_s == pytest.approx(1e7 / 20e-3, rel=0.1)
-    assert found.least is not None and found.share == pytest.approx(found.least.work_s / 20e-3, rel=0.1)
+    assert found is not None and found.flop_per_s == pytest.approx(1e9 / 20e-3, rel=0.1)
+    assert found.least is not None and found.share == pytest.approx(100 * found.least.work_s / 20e-3, rel=0.1)

@@ -98,8 +98,8 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
     if roof is None or arm.median_s is None:
         return
     work = known.work.get(point)
-    if work is not None and (roof.flop, roof.bytes) != (work.needed_flop, work.bytes):
-        yield f"the roof counts {roof.flop} FLOP, {roof.bytes} bytes; the work {work.needed_flop}, {work.bytes}"
+    if work is not None and (roof.flop, roof.bytes) != (work.flop, work.bytes):
+        yield f"the roof counts {roof.flop} FLOP, {roof.bytes} bytes; the work {work.flop}, {work.bytes}"
     if (told_row["roof"]["flop"], told_row["roof"]["bytes"]) != (roof.flop, roof.bytes):
         yield f"the JSON counts {told_row['roof']}"
     for amount, each, unit in ((roof.flop, roof.flop_per_s, "FLOP/s"), (roof.bytes, roof.bytes_per_s, "B/s")):

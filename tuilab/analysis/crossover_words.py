@@ -113,11 +113,12 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
     printed = [place.printed_sign for place in at if place.printed_sign]
     turns = sum(1 for _ in groupby(printed)) - 1
     a, b = pair.a_label, pair.b_label
+    only = f"at {on_axis(pair.axis, size(at[0].size))}, the only measured size" if len(at) == 1 else ""
     if known and all(place.estimate.alike for place in known):
         spans = [place.estimate.interval or (1.0, 1.0) for place in known]
         within = percent(max(max(high, 1 / low) for low, high in spans) - 1)
         alike = f"within {within} of each other" if printed else "equal within the noise"
-        sentence = f"{a} and {b} are {alike} at every size."
+        sentence = f"{a} and {b} are {alike} {only or 'at every size'}."
     elif turns > 0:
         first, then = (b, a) if printed[0] > 0 else (a, b)
         ahead, behind = (
@@ -130,7 +131,7 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
     elif printed:
         sentence = _leads(at, printed[0], pair, NOISE)
     elif known:
-        sentence = f"{a} and {b} cannot be told apart at any size."
+        sentence = f"{a} and {b} cannot be told apart {only or 'at any size'}."
     else:
         sentence = f"Too few rounds to compare {a} with {b}."
     return Crossover(a=pair.a, b=pair.b, at=None, ci95=None, status="unknown", sentence=sentence)

@@ -8,7 +8,7 @@ longer of launching and computing counts; blocking copies in and out are added.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -363,23 +363,33 @@ def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = No
         return None
     device = device or raised(state, arm, point)
     least = arm_floor(state, arm, point, device.roofs) if device is not None else None
+    counted = least and _by_convention(work, least)
     gone = bool(vanished(state, arm, point))
     share, above = None, False
-    if least is not None and least.work_s > 0 and not gone:
+    if least is not None and counted is not None and least.work_s > 0 and not gone:
         share = share_of_roof(least, found.median)
         # The arm's own figure raised this roof, so its share of 1 says nothing about the machine.
         above = share is None or (share > 2 - ABOVE and device is not None and arm.label in device.by)
-        share = None if above else share
+        share = None if above else share_of_roof(counted, found.median)
     return Reach(
         work=work,
-        flop_per_s=work.needed_flop / found.median if work.needed_flop and not gone else None,
+        flop_per_s=work.flop / found.median if work.flop and not gone else None,
         bytes_per_s=work.bytes / found.median if work.bytes and not gone else None,
         least=least,
         device=device,
         share=share,
         above=above,
-        by=bound_by(account_at(arm, point), least),
+        by=bound_by(account_at(arm, point), counted),
     )
+
+
+def _by_convention(work: Work, least: Floor) -> Floor:
+    """Return the floor with all operations that a rate counts, not only those that the best known algorithm
+    needs.
+    """
+    if not work.flop or not work.needed_flop:
+        return least
+    return replace(least, arithmetic_s=least.arithmetic_s * work.flop / work.needed_flop)
 
 
 def share_of_roof(least: Floor, seconds: float) -> float | None:

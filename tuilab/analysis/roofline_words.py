@@ -22,7 +22,7 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
         return None
     roof = _roof_words(state, arm, point, found)
     return ArmRoof(
-        flop=found.work.needed_flop,
+        flop=found.work.flop,
         bytes=found.work.bytes,
         flop_per_s=found.flop_per_s,
         bytes_per_s=found.bytes_per_s,

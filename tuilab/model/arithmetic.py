@@ -218,6 +218,11 @@ def _cudnn(op: Shaped) -> float:
     return 2.0 * weights * math.prod(x[:2])
 
 
+def fourier_flop(points: int, real: bool) -> float:
+    """Return the operations of one Fourier transform, by convention. real: True if one side is real."""
+    return (2.5 if real else 5.0) * points * math.log2(points) if points > 1 else 0.0
+
+
 def _transform(rank: int, real: bool) -> Callable[[Shaped], float]:
     def count(op: Shaped) -> float:
         # Count from the side with complete rows: the other side of a real transform has half of each row.
@@ -229,7 +234,7 @@ def _transform(rank: int, real: bool) -> Callable[[Shaped], float]:
             whole = (*after[:-rank], *sides)
         points = math.prod(whole[-rank:])
         many = math.prod(whole[:-rank])
-        return many * (2.5 if real else 5.0) * points * math.log2(max(points, 2)) if points > 1 else 0.0
+        return many * fourier_flop(points, real)
 
     return count
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from tuilab.model.arithmetic import fourier_flop
 from tuilab.model.arms import Arm
 from tuilab.model.parameters import AtMost, Boolean, Choice, LogInteger, Value
 from tuilab.model.roofline import Work
@@ -122,24 +123,24 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count 5 N log₂ N operations per frame of N points by convention (benchFFT), plus the operations of the
-    window, and nine operations per sample for the filter. The best known algorithm for a real transform needs
-    17/9 N log₂ N (Johnson and Frigo 2007).
+    """Count 2.5 N log₂ N operations per frame of N real points by convention (benchFFT), plus the operations
+    of the window, and two operations per sample and coefficient of the filter. The best known algorithm for a
+    real transform needs 17/9 N log₂ N (Johnson and Frigo 2007).
     """
     batch, samples, n = (int(values[name]) for name in ("batch", "samples", "fft_length"))
     length, item, many = int(values["frame_length"]), ITEM_BYTES[arm.dtype], batch * frames(values)
     weighed = many * length if values["window"] != "none" else 0
-    filtered = (2 * len(FIR) - 1) * batch * samples if values["filter"] else 0
+    filtered = 2 * len(FIR) * batch * samples if values["filter"] else 0
     # cuDNN may multiply the filter's float32 values as TF32.
     dtype = "tf32" if filtered and arm.dtype == "float32" else arm.dtype
     read = batch * min(samples, frames(values) * length)
     return Work(
-        flop=many * 5 * n * math.log2(n) + weighed + filtered,
+        flop=many * fourier_flop(n, real=True) + weighed + filtered,
         least_flop=many * max(0.0, 17 / 9 * n * math.log2(n) - 6 * n) + weighed,
         inputs=item * read,
         outputs=item * many * (n // 2 + 1) * 2,
         dtype=dtype,
-        note="5 N log₂ N for each frame of N points, by convention",
+        note="2.5 N log₂ N for each frame of N points, by convention",
     )
 
 

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from tuilab.model.arms import Arm
+from tuilab.model.parameters import check_values
 from tuilab.model.roofline import Work
 from tuilab.worker.measure.counting import counting, flop, uncounted
 from tuilab.worker.measure.observed import of_call
 from tuilab.worker.measure.work import of_function, work_of
+from tuilab.workloads import stft
 
 pytestmark = pytest.mark.real_worker
 
@@ -351,3 +354,20 @@ def test_outputs_kept_by_a_tape_are_not_bytes_of_the_call(tf: Any) -> None:
     tape.gradient(y, w)
     after = work_of(of_function(step.get_concrete_function(x), (x,)))
     assert after.bytes == before.bytes == pytest.approx(4 * (512 * 64 + 64 * 64), rel=0.01)
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_a_preset_counts_the_operations_that_are_counted_in_the_same_function(filtered: bool) -> None:
+    import tensorflow as tf
+
+    taps = tf.reshape(tf.constant(stft.FIR), (-1, 1, 1))
+
+    def spectra(x: Any) -> Any:
+        x = tf.nn.conv1d(x[..., None], taps, 1, "SAME")[..., 0] if filtered else x
+        return tf.signal.stft(x, 512, 256, 512)
+
+    sizes = {"samples": 10_240, "frame_length": 512, "frame_step": 256, "fft_length": 512, "filter": filtered}
+    values = check_values(stft.DECLARATION.parameters, stft.DECLARATION.constraints, sizes)
+    x = tf.ones((1, 10_240))
+    counted = work_of(of_function(tf.function(spectra).get_concrete_function(x), (x,))).flop
+    assert counted == pytest.approx(stft.work(values, Arm("CPU:0", "graph")).flop, rel=0.01)
