@@ -260,6 +260,12 @@ def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sent
     )
 
 
+@pytest.mark.parametrize("then", ["It is not true that XLA is slower.", "Wrong results are rare."])
+def test_a_denial_of_something_else_leaves_the_claim(then):
+    example = beside(f"Graph mode is 3 times faster than eager mode. {then}")
+    assert [claim.when.by for claim in example.presets[0].claims] == [3.0]
+
+
 @pytest.mark.parametrize(
     "sentence, by",
     [

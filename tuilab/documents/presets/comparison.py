@@ -396,7 +396,8 @@ _DENIAL = re.compile(
     r"(?:(?:this|that|it|which|the claim)\b(?: \w+){0,2}? )?"
     r"(?:(?:is|was|turned out to be|isn['’]t|wasn['’]t)(?: \w+)? )?"
     r"(?:wrong|false|untrue|(?:not|no longer|isn['’]t|wasn['’]t|hardly) (?:true|so|right|the case|correct)"
-    r"|incorrect|a myth|nonsense)\b",
+    r"|incorrect|a myth|nonsense)\b"
+    r"(?=\s*(?:$|[^\w\s]|(?:here|now|today|any ?more|on|in|at|for|because|since)\b))",
     _FLAGS,
 )
 
