@@ -8,7 +8,7 @@ import re
 
 import pytest
 from textual.binding import Binding
-from textual.events import MouseScrollDown, MouseScrollUp
+from textual.events import Key, MouseScrollDown, MouseScrollUp
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import OptionList, Tabs
@@ -23,6 +23,19 @@ from tuilab.tui.screens.machines import MachinesScreen
 from tuilab.tui.views.filtered import Filter
 from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.slider import Slider
+
+
+async def test_keys_that_arrive_together_act_in_order(tmp_path):
+    """A slow line delivers several keys at once."""
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, "i")
+        first = app.focused
+        for key, character in (("down", None), ("enter", "\r"), ("5", "5"), ("1", "1"), ("down", None)):
+            app.post_message(Key(key, character))
+        await rest(pilot, app)
+        assert isinstance(app.focused, Slider) and app.focused is not first
+        assert app.focused.typed == "51" and first.typed is None
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

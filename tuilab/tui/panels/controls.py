@@ -68,8 +68,9 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "step(-1)", "slider above", show=False, id="controls.up"),
-        Binding("down", "step(1)", "slider below", show=False, id="controls.down"),
+        # With priority, so that these keys are handled before any keys typed right after them.
+        Binding("up", "step(-1)", "slider above", show=False, id="controls.up", priority=True),
+        Binding("down", "step(1)", "slider below", show=False, id="controls.down", priority=True),
     ]
 
     class Changed(Message):
@@ -137,6 +138,11 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
     def _shape(self) -> object:
         """A value that identifies the set of controls, whatever the controls' values."""
         return [c.parameter for c in self._sliders], [(s.group, s.key) for s in self._switches]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While the user types a value, disable the keys that leave the slider."""
+        focused = self.screen.focused
+        return not (action == "step" and isinstance(focused, Slider) and focused.typed is not None)
 
     def action_step(self, by: int) -> None:
         places = [widget for widget in self.query("Slider, SwitchBox") if widget.focusable]
