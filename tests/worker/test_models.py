@@ -45,14 +45,16 @@ def resident(which):
 
 net = tf.saved_model.load(sys.argv[1]).signatures["serving_default"]
 name = next(iter(net.structured_input_signature[1]))
-x = tf.zeros((256, 64, 64, 3))
+x = tf.zeros([int(size) for size in sys.argv[2:]])
 net(**{name: x[:1]})
 before = resident("VmRSS")
 Path("/proc/self/clear_refs").write_text("5")
 net(**{name: x})
 print(resident("VmHWM") - before)
 """
-"""Program that prints the additional peak memory, in bytes, of a call of a SavedModel."""
+"""Program that prints the additional peak memory, in bytes, of a call of a SavedModel with an input of this
+shape.
+"""
 
 MAKE = """
 import keras
@@ -425,7 +427,10 @@ def test_the_estimated_memory_of_a_graph_is_close_to_its_use(tf, tmp_path):
     values = check_values(workload.declaration.parameters, (), {"batch": 256})
     # A fresh process, because memory that earlier tests freed would hide the memory that the call takes.
     ran = subprocess.run(
-        [sys.executable, "-c", PEAK, str(tmp_path / "graph")], capture_output=True, text=True, check=True
+        [sys.executable, "-c", PEAK, str(tmp_path / "graph"), "256", "64", "64", "3"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     took = int(ran.stdout)
     assert took / 1.5 < workload.memory(values) < 1.5 * took
@@ -441,12 +446,14 @@ def test_the_estimated_memory_includes_tensors_inside_layers(tf, tmp_path):
     workload = open_model(str(tmp_path / "attention.keras"), AS_IT_IS)
     values = check_values(workload.declaration.parameters, (), {"batch": 4})
     scores = 4 * 8 * 512 * 512 * 4
-    for variant in ("inference", "training"):
-        assert 2 * scores <= workload.needs(values, Arm("CPU:0", "graph", variant=variant)) < 5 * scores
+    for variant, least in (("inference", 1), ("training", 2)):  # a softmax overwrites the scores
+        assert least * scores <= workload.needs(values, Arm("CPU:0", "graph", variant=variant)) < 5 * scores
 
 
 def test_keras_keeps_each_layers_output_in_eager_mode(tf, tmp_path):
-    """By hand, the process's peak grows by 2.3 MB per example in eager mode, and by 0.28 MB in a graph."""
+    """By hand, the process's peak grows by 2.3 MB per example in eager mode, and by 0.28 MB in a graph, in
+    addition to the 0.13 MB of the example.
+    """
     layers = tf.keras.layers
     net = tf.keras.Sequential([tf.keras.Input((32, 32, 32)), *(layers.Conv2D(32, 1) for _ in range(16))])
     net.save(tmp_path / "deep.keras")
@@ -455,7 +462,24 @@ def test_keras_keeps_each_layers_output_in_eager_mode(tf, tmp_path):
     eager, graph = (
         workload.needs(values, Arm("CPU:0", mode, variant="inference")) for mode in ("eager", "graph")
     )
-    assert eager == pytest.approx(2.3e9, rel=0.1) and graph == pytest.approx(0.28e9, rel=0.1)
+    assert eager == pytest.approx(2.3e9, rel=0.1) and graph == pytest.approx(0.41e9, rel=0.2)
+
+
+def test_a_graph_needs_the_tensors_that_later_ops_use(tf, tmp_path):
+    """An exact GELU needs its input again after other ops have used it."""
+    layers = tf.keras.layers
+    wide = tf.keras.Sequential([tf.keras.Input((96, 96)), layers.Dense(384, "gelu"), layers.Dense(96)])
+    wide.export(str(tmp_path / "wide"), verbose=False)
+    workload = open_model(str(tmp_path / "wide"), AS_IT_IS)
+    values = check_values(workload.declaration.parameters, (), {"batch": 4096})
+    ran = subprocess.run(
+        [sys.executable, "-c", PEAK, str(tmp_path / "wide"), "4096", "96", "96"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    took = int(ran.stdout)
+    assert took <= workload.memory(values) < 2 * took
 
 
 def test_results_that_overwrite_their_input_take_no_memory(tf):

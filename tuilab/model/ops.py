@@ -96,6 +96,9 @@ CONVOLUTIONS = names("Conv2D DepthwiseConv2dNative Conv3D")
 PRODUCTS = CONVOLUTIONS | names("MatMul")
 """Ops that the optimizer fuses with the following bias and activation (grappler's remapper)."""
 JOINS_PRODUCT = names("BiasAdd Relu Relu6 LeakyRelu Elu Sigmoid Tanh")
+FORWARDS = JOINS_PRODUCT | names("""Add AddV2 Sub Mul RealDiv Maximum Minimum SquaredDifference Pow Exp Log
+    Sqrt Rsqrt Square Neg Abs Erf Erfc Softplus Selu Softmax LogSoftmax""")
+"""Ops that write their result over an input that nothing else needs."""
 MATRIX = names("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedMatMul")
 """Matrix products. A GPU may compute those of float32 and complex64 in TF32."""
 CUBIC = names("""Cholesky Qr Svd SelfAdjointEigV2 Eig MatrixInverse MatrixDeterminant MatrixSolve
