@@ -167,8 +167,8 @@ def test_two_times_and_a_factor_are_one_claim(sentence):
          "(3 ms against 12 ms, so its own times give 4×)"),
         ("The GPU takes 40 ms, the CPU takes 0.4 ms: the GPU is 100 times faster.", "GPU", 100.0,
          "(40 ms against 0.4 ms, so its own times say the opposite)"),
-        ("The products took 40 ms and 0.4 ms on the GPU and the CPU.", "CPU", 1.0, "(0.4 ms against 40 ms)"),
-        ("The GPU needs 1,200 s, the CPU 600 s.", "CPU", 1.0, "(600 s against 1,200 s)"),
+        ("The products took 40 ms and 0.4 ms on the GPU and the CPU.", "CPU", 1.0, "(0.4 ms against 40 ms; times are not tested)"),
+        ("The GPU needs 1,200 s, the CPU 600 s.", "CPU", 1.0, "(600 s against 1,200 s; times are not tested)"),
     ],
 )  # fmt: skip
 def test_times_name_the_faster_side_or_contradict_the_words(sentence, faster, by, says):
@@ -248,6 +248,9 @@ def test_a_sentence_without_a_comparison_is_not_a_claim(sentence):
         "Graph mode is 3 times faster than eager mode; that isn't the case.",
         "Graph mode is faster than eager mode. However, it is no longer true.",
         "Graph mode is faster than eager mode. A myth!",
+        "*Graph mode is faster than eager mode.* Debunked.",
+        "Graph mode is faster than eager mode. In truth, it is the other way round.",
+        "Graph mode is faster than eager mode, according to a popular blog.",
     ],
 )
 def test_a_sentence_that_does_not_plainly_compare_is_listed_but_not_decided(sentence):
@@ -335,7 +338,7 @@ def test_every_claim_of_an_example_is_kept():
 PRODUCT = "import tensorflow as tf\na = tf.random.normal(({0}, {0}))\ntf.matmul(a, a)"
 ADDS = (
     "import timeit\nimport tensorflow as tf\na = tf.ones((10, 10))\n"
-    "def chain(a):\n    for _ in range(50):\n        a = a + 1.0\n    return a\n"
+    "def chain(a):\n    for _ in range(50):\n        a = a + a\n    return a\n"
     "timeit.timeit(lambda: chain(a), number=100)"
 )
 SLOWER = "tf.function is 10x slower than eager for a {} matmul: eager takes 50 ms, graph takes 500 ms."
@@ -374,7 +377,7 @@ NET = (
 
 def test_a_part_of_a_chain_of_elementwise_ops_decides_nothing():
     sentence = "A graph is 3x faster than eager for element-wise ops on 256 x 256 numbers."
-    text = f"```python\n{NET.format(4, 'tf.sin(x) + 1.0')}\n```\n\n{sentence}\n"
+    text = f"```python\n{NET.format(4, 'tf.sin(x) + x')}\n```\n\n{sentence}\n"
     report = read(text.encode(), shipped(), name="x.md")
     (example,) = report.examples
     assert set(example.parts.values()) == {"4 of the 8 ops"} and not any(p.claims for p in report.presets)
@@ -388,7 +391,7 @@ def test_a_part_of_a_chain_of_elementwise_ops_decides_nothing():
         (NET.format(4, "tf.nn.relu(tf.matmul(x, x))"), SLOWER.format("256x256"), ["matmul"], True),
         (NET.format(4, "tf.nn.relu(tf.matmul(x, x))"), SLOWER.format("64x64"), [], True),
         (NET.format(1, "tf.matmul(x, x)"), "A graph is 3x faster than eager.", ["matmul"], False),
-        (NET.format(4, "x + 1.0"), "A graph is 3x faster than eager.", ["elementwise"], False),
+        (NET.format(4, "x + x"), "A graph is 3x faster than eager.", ["elementwise"], False),
     ],
 )  # fmt: skip
 def test_a_part_of_the_timed_ops_decides_no_claim_about_all_of_them(net, sentence, owners, parts):

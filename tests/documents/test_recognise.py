@@ -82,7 +82,7 @@ def test_elementwise_counts_the_ops_that_a_figure_covers():
 
 
 CHAIN = (
-    "import timeit\na = tf.ones((10, 10))\ndef chain(a):\n    for _ in range(50):\n        a = a + 1.0\n"
+    "import timeit\na = tf.ones((10, 10))\ndef chain(a):\n    for _ in range(50):\n        a = a + a\n"
     "    return a\nf = tf.function(chain)\nf(a)\n"
 )
 LOOP = START + "for _ in range({}):\n    {}" + STOP
@@ -227,3 +227,13 @@ def test_models_in_any_form():
             8,
             16,
         )
+
+
+def test_numbers_that_a_graph_adds_up_in_advance_are_not_measured_with_tensors() -> None:
+    code = (
+        "import timeit\na = tf.ones((10, 10))\ndef chain(a):\n    for _ in range(50):\n        a = a {}\n"
+        "    return a\nf = tf.function(chain)\nf(a)\n"
+        "timeit.timeit(lambda: chain(a), number=9)\ntimeit.timeit(lambda: f(a), number=9)"
+    )
+    assert not presets(code.format("+ 1.0")) and not presets(code.format("* 0.5"))
+    assert presets(code.format("+ a"))

@@ -393,11 +393,12 @@ def without_sides(clause: str, *sides: str) -> str:
 
 _DENIAL = re.compile(
     r"\W*(?:(?:but|yet|however|sadly|unfortunately),? )?"
-    r"(?:(?:this|that|it|which|the claim)\b(?: \w+){0,2}? )?"
+    r"(?:(?:in (?:truth|fact|reality)|actually),? )?"
+    r"(?:(?:this|that|it|which|the claim)\b(?: \w+){0,2}? |we (?:measured|found|saw|see) )?"
     r"(?:(?:is|was|turned out to be|isn['’]t|wasn['’]t)(?: \w+)? )?"
     r"(?:wrong|false|untrue|(?:not|no longer|isn['’]t|wasn['’]t|hardly) (?:true|so|right|the case|correct)"
-    r"|incorrect|a myth|nonsense)\b"
-    r"(?=\s*(?:$|[^\w\s]|(?:here|now|today|any ?more|on|in|at|for|because|since)\b))",
+    r"|incorrect|a myth|nonsense|debunked|disproved|the opposite|the other way (?:a)?round|the reverse)\b"
+    r"(?=\s*(?:$|[^\w\s]|(?:holds?|is true|here|now|today|any ?more|on|in|at|for|because|since)\b))",
     _FLAGS,
 )
 

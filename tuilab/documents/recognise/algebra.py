@@ -161,6 +161,10 @@ def _chain(
     if side * side != total:
         yield Gap(events[0].line, f"elementwise takes square matrices; {shape} has {total:,} elements")
         return
+    if count > 1 and _merges(example, events):
+        gap = "a graph merges these ops with Python numbers into one; the ops of elementwise take tensors"
+        yield Gap(events[0].line, gap)
+        return
     found = Found("elementwise", {"side": side, "ops": count, "dtype": dtype}, events[0].line)
     if count > 1 and all(event.place.traced is None for event in events):
         found.left_out.append(
@@ -189,6 +193,19 @@ def _chain_pattern(example: Example, events: list[TraceEvent]) -> str:
     if all(_ADDED_TO.search(example.text(event.line)) for event in events):
         return "sums"
     return "add" if all(event.place.traced is None for event in events) else "add-multiply"
+
+
+def _merges(example: Example, events: list[TraceEvent]) -> bool:
+    """Return True if these ops only add numbers, or only multiply by numbers, and the example also runs such
+    ops in a graph. The optimizer merges them into one.
+    """
+    (name, *others) = {event.name for event in events}
+    return (
+        not others
+        and name in ("tf.add", "tf.multiply")
+        and _takes_numbers(events)
+        and any(event.place.traced is not None for event in example.trace.events if event.name == name)
+    )
 
 
 def _takes_numbers(events: list[TraceEvent]) -> bool:
