@@ -31,6 +31,7 @@ from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.words import listed, on_axis, percent, short, size
 from tuilab.model.account import PHASE_WORDS
+from tuilab.model.events import RECORDING_ENDS, RUN_CONTINUES
 from tuilab.model.quantity import interval, median_of, plural, seconds
 from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
@@ -104,8 +105,8 @@ def timing(arm: ArmState, point: int) -> str:
 
 def _ending(state: RunState) -> str:
     after = f"after {plural(state.rounds, 'round')}" if state.rounds else "before the first round"
-    if state.status == "cancelled" and state.rounds and state.message:
-        return f"{after[:1].upper()}{after[1:]}, {short(state.message)}."
+    if state.status == "cancelled" and state.message in (RECORDING_ENDS, RUN_CONTINUES):
+        return f"{after[:1].upper()}{after[1:]}, {state.message}."
     if state.status == "cancelled":
         return f"Stopped {after}."
     if state.status == "failed":

@@ -13,7 +13,7 @@ from tuilab.history.store import Store
 from tuilab.lab.offers import Offer
 from tuilab.lab.resume import is_interrupted
 from tuilab.model.errors import InputError
-from tuilab.model.events import Event, Finished, Log, Round, RunStarted
+from tuilab.model.events import RECORDING_ENDS, RUN_CONTINUES, Event, Finished, Log, Round, RunStarted
 from tuilab.model.files import expanded
 from tuilab.model.moments import when
 from tuilab.model.rounds import Rounds
@@ -48,7 +48,7 @@ class Replay:
         self._parts, self._saved = list(parts), saved
         started = self.started
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
-            ending = "the run continues in the background" if measured else "the recording ends here"
+            ending = RUN_CONTINUES if measured else RECORDING_ENDS
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
         # For each part, the number of steps (events) and of rounds before it. The last entries are totals.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))

@@ -25,6 +25,8 @@ PROTOCOL = 1
 
 Status = Literal["ok", "unavailable", "failed", "cancelled"]
 Ending = Literal["ok", "cancelled", "failed"]
+RECORDING_ENDS, RUN_CONTINUES = "the recording ends here", "the run continues in the background"
+"""Messages of a replayed run whose end is not recorded."""
 
 # Lines from another machine or a file may contain anything. Reject impossible times and counts here, before
 # other code divides by them.
