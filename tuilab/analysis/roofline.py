@@ -363,7 +363,7 @@ def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = No
         return None
     device = device or raised(state, arm, point)
     least = arm_floor(state, arm, point, device.roofs) if device is not None else None
-    counted = least and _by_convention(work, least)
+    counted = _by_convention(work, least) if least is not None else None
     gone = bool(vanished(state, arm, point))
     share, above = None, False
     if least is not None and counted is not None and least.work_s > 0 and not gone:

@@ -108,9 +108,9 @@ def import_left(store: Store, file: Path, stopped: Collection[str] = ()) -> list
     """Import a run that a worker left behind, even from a truncated file. Return the ids of runs that gained
     rounds.
 
-    stopped: ids of the runs that the user has stopped.
-    Accepts a file without a run. Raises InputError if the file is not a recording, and CannotBeReadError if
-    the system cannot read all of the file. In both cases, nothing is imported.
+    Accepts a file without a run. stopped: ids of the runs that the user has stopped. Raises InputError if the
+    file is not a recording, and CannotBeReadError if the system cannot read all of the file. In both cases,
+    nothing is imported.
     """
     gained = []
     for run, events in _runs(_until_torn(read(file))).items():

@@ -252,8 +252,9 @@ def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[B
     called = {site.at for site in sites_of(case) if site.call in METHODS and site.loop[1]}
     stages = (stage for dataset in case.of.datasets for stage in dataset.stages)
     python = any(PYTHON & set(stage.ops) for stage in stages)
+    of_steps, _ = _largest_wait(case)
     for part in large_parts(case, ("input",), explained | called):
-        own = in_steps if part.at == _largest_wait(case)[0] else 0.0
+        own = in_steps if part.at == of_steps else 0.0
         spent = min(part.seconds - own, every - in_steps)
         if spent >= LARGE * case.lasted_s:
             text = f"waiting for input outside the steps described here takes {seconds(spent)}"

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from tuilab.analysis.statistics import Estimate, estimate
 from tuilab.model import program as p
 from tuilab.model.ops import NO_WORK
+from tuilab.program.gains import LARGEST
 from tuilab.program.window import LONG, TRACING, Seen
 
 MOST_STEPS = 200_000
@@ -21,7 +22,6 @@ MANY = 50
 CALLBACK = "callback "
 """Prefix of the library name in samples from a callback that the library runs on the stepping thread."""
 INPUT = "waiting for input"
-MOST_WAITING = 0.99
 STARTING = ("dispatch", "scheduling")
 """Parts of a step in which ops are launched."""
 
@@ -572,7 +572,7 @@ class Process:
                 at += 1
             whole += min(most, following - start)
             waited += min(most, following - start, within)
-        return min(MOST_WAITING, waited / whole) if whole else None
+        return min(LARGEST, waited / whole) if whole else None
 
     def _as_often_traced(self) -> list[dict[str, float]]:
         steps, key = self.seen, self.step
