@@ -6,8 +6,10 @@ import pytest
 from tests.tui.watched import FILE
 from tuilab.model.program import Code, Dataset, Function, Graph, Hello, Stage, Steps, Traces, Window
 from tuilab.program.advice import TABLE, advise
+from tuilab.program.case import Beside, Case
 from tuilab.program.effects import effects, fed_back
-from tuilab.program.findings import Beside, Case, differences, findings
+from tuilab.program.findings import findings
+from tuilab.program.findings.tracing import differences
 from tuilab.program.fold import Process
 from tuilab.program.graph import Key
 from tuilab.program.window import Seen

@@ -4,7 +4,8 @@ import pytest
 
 from tests.tui.watched import FILE
 from tuilab.model.program import Function, Graph, Hello, Steps, Window
-from tuilab.program.findings import Beside, Case, findings
+from tuilab.program.case import Beside, Case
+from tuilab.program.findings import findings
 from tuilab.program.fold import Process
 from tuilab.program.window import Seen
 

@@ -15,7 +15,9 @@ from tuilab.model.program import (
 )
 from tuilab.model.quantity import seconds
 from tuilab.presentation.program import gain, saves
-from tuilab.program.findings import Beside, Case, findings, pipeline
+from tuilab.program.case import Beside, Case
+from tuilab.program.findings import findings
+from tuilab.program.findings.common import pipeline
 from tuilab.program.fold import INPUT, Process
 from tuilab.program.gains import at_most, expected_gain, limited_by_input, most_saved, with_trial
 from tuilab.report.program import gained, measured

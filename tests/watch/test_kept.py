@@ -24,7 +24,7 @@ from tuilab.model.program import (
     Traces,
     Window,
 )
-from tuilab.program.findings import Beside, Case
+from tuilab.program.case import Beside, Case
 from tuilab.program.fold import MOST_STEPS, Process
 from tuilab.program.page import functions, page_of
 from tuilab.program.window import Seen

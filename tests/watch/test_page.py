@@ -5,7 +5,7 @@ from tests.tui.watched import events, seen
 from tuilab.model.program import AccountRow, Facts, Kernels, Page, StepTimes, Window
 from tuilab.presentation.program import account_kinds, chart, status, why_empty
 from tuilab.profile.classify import Key
-from tuilab.program.findings import Beside
+from tuilab.program.case import Beside
 from tuilab.program.fold import Process
 from tuilab.program.graph import LayerNames, ops_of
 from tuilab.program.page import page_of

@@ -15,7 +15,7 @@ from tuilab.doctor import hardware
 from tuilab.lab import watch
 from tuilab.lab.watch import Watched, WatchOptions
 from tuilab.model.program import Page
-from tuilab.program.findings import Beside
+from tuilab.program.case import Beside
 from tuilab.report.program import page_text
 
 CI = {

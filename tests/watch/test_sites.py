@@ -15,7 +15,9 @@ from tuilab.model.program import (
     Steps,
     Traces,
 )
-from tuilab.program.findings import Beside, Case, asleep_share, findings
+from tuilab.program.case import Beside, Case
+from tuilab.program.findings import findings
+from tuilab.program.findings.python import asleep_share
 from tuilab.program.fold import Process
 from tuilab.program.gains import is_certain
 from tuilab.program.gpu_bound import on_a_gpu

@@ -28,7 +28,7 @@ from tuilab.model.files import read_regular, write_text
 from tuilab.model.program import PREFIX, Bottleneck, Caught, Facts, Hello, Page, Told, Tried, Window
 from tuilab.model.sanitize import sanitize_error, sanitize_line
 from tuilab.paths import data_folder, private_folder
-from tuilab.program.findings import Beside
+from tuilab.program.case import Beside
 from tuilab.program.fold import Process
 from tuilab.program.gains import with_trial
 from tuilab.program.loads import Loads

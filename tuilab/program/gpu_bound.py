@@ -24,7 +24,7 @@ from tuilab.model.program import Graph, HostOp, OnGpu
 from tuilab.model.roofline import GpuBound, Work
 from tuilab.model.shapes import ITEM_BYTES
 from tuilab.program.case import Case
-from tuilab.program.findings import batches
+from tuilab.program.findings.common import batches
 from tuilab.program.fold import INPUT, Calls, Process
 from tuilab.program.graph import ops_of
 

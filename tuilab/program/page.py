@@ -11,7 +11,11 @@ from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRo
 from tuilab.model.quantity import seconds
 from tuilab.model.verdicts import EMULATED
 from tuilab.program.account import account
-from tuilab.program.findings import Beside, Case, asleep_share, differences, findings, pipeline
+from tuilab.program.case import Beside, Case
+from tuilab.program.findings import findings
+from tuilab.program.findings.common import pipeline
+from tuilab.program.findings.python import asleep_share
+from tuilab.program.findings.tracing import differences
 from tuilab.program.fold import Process
 from tuilab.program.gpu_bound import on_a_gpu
 from tuilab.program.graph import Op, ops_of, reason_of
