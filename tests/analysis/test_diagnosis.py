@@ -178,6 +178,15 @@ def test_python_that_an_op_calls_is_reported_for_the_fastest_arm() -> None:
     assert one.severity == "error"
 
 
+def test_python_that_an_op_calls_is_reported_for_an_arm_as_fast_as_the_fastest() -> None:
+    """Eager mode runs the code of tf.numpy_function without an op, in the same time."""
+    for graph_s, codes in ((9.1e-3, 1), (15e-3, 0)):
+        state = measure(begun([EAGER, GRAPH]), {EAGER: 9e-3, GRAPH: graph_s})
+        phases(state, EAGER, python=9e-3)
+        phases(state, GRAPH, dispatch=graph_s - 8.5e-3, py_function=8.5e-3)
+        assert len(found(state, "python-called")) == codes
+
+
 def test_copies() -> None:
     state = measure(begun([GPU_GRAPH, GPU_COPIED]), {GPU_GRAPH: 1e-3, GPU_COPIED: 3.3e-3})
     phases(state, GPU_COPIED, copy_in=2.1e-3, copy_out=0.2e-3, compute=1e-3)

@@ -259,9 +259,12 @@ def _input(
 def _python_called(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """Report Python code that an op of the fastest arm calls."""
+    """Report Python code that an op calls in the fastest arm, or in the first that is hardly slower."""
     share, severity = parts.share(PY_FUNCTION), _grade(arm, point, DISPATCH, PY_FUNCTION)
-    if arm is arms[0] and severity is not None:
+    # Eager mode runs the code of tf.numpy_function without an op.
+    fastest = [a for a in arms if a is arms[0] or _is_refuted(compare(a, arms[0], point))]
+    first = next((a for a in fastest if (known := account_at(a, point)) and known.share(PY_FUNCTION)), None)
+    if arm is first and severity is not None:
         text = f"{name_of(arm, point)} spends {percent(share)} of each call in Python that an op calls "
         text += "(tf.py_function or tf.numpy_function); no graph, XLA or GPU makes it faster."
         yield Diagnosis("python-called", text, "Write it with TensorFlow ops.", severity, arm.arm.id, share)

@@ -24,7 +24,7 @@ def step(x, y):
     return loss
 
 
-for number, (x, y) in enumerate(data.take(300)):
+for number, (x, y) in enumerate(data.take(600)):
     loss = step(x, y)
     if number % 100 == 0:
         print(number, float(loss))
