@@ -306,8 +306,10 @@ class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
     xla: bool
     calls: int = 0
     tracing_s: float = 0.0
+    functions: int = 1
+    """How many functions of this name the code created, such as one for training and one for validation."""
     differed: str = ""
-    """What differed between the function's traces."""
+    """What differed between the traces of one function."""
     number: int = 0
     """The function's number in the process; the last number if the same code created several functions."""
 

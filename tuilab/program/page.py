@@ -143,17 +143,18 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
         groups.setdefault((*case.function_at(number), function.name), []).append(number)
     rows = []
     for (file, line, name), numbers in groups.items():
-        traces = [trace for number in numbers for trace in case.of.traces.get(number, [])]
+        each = [case.of.traces.get(number, []) for number in numbers]
         rows.append(
             FunctionRow(
                 name=name,
                 file=file,
                 line=line,
-                traces=len(traces),
+                traces=sum(map(len, each)),
                 xla=any(case.of.functions[number].xla for number in numbers),
                 calls=sum(case.of.calls[number].n for number in numbers if number in case.of.calls),
-                tracing_s=sum(took for took, _ in traces),
-                differed=listed(differences([what for _, what in traces])),
+                tracing_s=sum(took for traces in each for took, _ in traces),
+                functions=max(len(numbers), *(case.of.made.get(number, 0) for number in numbers)),
+                differed=listed(differences(*([what for _, what in traces] for traces in each))),
                 number=numbers[-1],
             )
         )

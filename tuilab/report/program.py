@@ -107,9 +107,10 @@ def _lines(page: Page) -> Iterator[str]:
         yield ""
         yield "functions traced more than once:"
         for row in retraced[:MOST_ROWS]:
+            several = f" of {plural(row.functions, 'function')}" * (row.functions > 1)
             differed = f", {row.differed} differed" if row.differed else ""
             name, where = row.name.rpartition(".")[2], place(row.file, row.line)
-            yield f"  {name} {where}: {plural(row.traces, 'trace')}{differed}"
+            yield f"  {name} {where}: {plural(row.traces, 'trace')}{several}{differed}"
     if page.on_a_gpu is not None and page.steps.kind:
         yield ""
         yield from _on_a_gpu(page.on_a_gpu)

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from tuilab.analysis.words import listed
 from tuilab.model.program import Bottleneck, Code
@@ -74,7 +74,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         first_at_most = (1 - QUICK_FIRST) * traces[0][0]
         most = min(1.0, (sum(took for took, _ in traces[1:]) + first_at_most + after) / total)
         xla = any(of.functions[number].xla for number in numbers)
-        changes = differences([what for _, what in traces])
+        changes = differences(*([what for _, what in of.traces.get(number, [])] for number in numbers))
         differed = listed(changes)
         made = max(len(numbers), *(of.made.get(number, 0) for number in numbers))
         if made >= MANY_TRACES and len(traces) <= 2 * made:
@@ -98,12 +98,14 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         )
 
 
-def differences(described: list[list[list[object]] | None]) -> list[str]:
+def differences(*described: list[list[list[object]] | None]) -> list[str]:
     """Return the kinds of changes between the calls that caused traces, such as `a new shape`, the most
     frequent first. Omits rare changes.
+
+    described: the calls of each function.
     """
     found: Counter[str] = Counter()
-    for one, other in pairwise(described):
+    for one, other in chain.from_iterable(map(pairwise, described)):
         changes = set()
         for a, b in zip(one or (), other or (), strict=False):
             if a == b:

@@ -719,6 +719,8 @@ def functions_table() -> Table[FunctionRow]:
         Column("calls", lambda row: f"{row.calls:,}", align="right", key=lambda row: row.calls),
         Column("tracing", lambda row: seconds(row.tracing_s, row.tracing_s / 20) if row.tracing_s else "–",
                align="right", key=lambda row: row.tracing_s),
+        Column("functions", lambda row: f"{row.functions:,}" if row.functions > 1 else "", align="right",
+               drop=1, sparse=True),
         Column("what differed", lambda row: row.differed, most=30, drop=1, sparse=True),
         Column("XLA", lambda row: "yes" if row.xla else "", width=3, drop=2, sparse=True),
     ]  # fmt: skip
