@@ -133,6 +133,11 @@ def strings():
     return lambda: tf.reduce_sum(tf.strings.to_number(tf.strings.split(lines, ",").values))
 
 
+def ragged():
+    rows = tf.RaggedTensor.from_uniform_row_length(_x(8_000), 8)
+    return lambda: tf.reduce_mean(tf.ragged.boolean_mask(rows, rows > 0.5), axis=1)
+
+
 def two_branches(scale: int = 2):
     a = _x(128, 128)
 

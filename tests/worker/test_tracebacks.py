@@ -45,6 +45,16 @@ def test_errors_in_traced_code_show_the_own_lines_named_by_tensorflow(monkeypatc
     assert shown.strip().splitlines()[-1].strip() == "ValueError: Cannot reshape"
 
 
+def test_quoted_frames_of_the_lab_are_left_out(monkeypatch) -> None:
+    monkeypatch.setattr(tracebacks, "_own", {"/home/ada"})
+    quoted = f'File "{tracebacks.PACKAGE}/worker/main.py", line 66, in main\nFile "/home/ada/mine.py", line 5, in f'
+    try:
+        raise ValueError(f'No shape\n\nStack trace:\nFile "<frozen runpy>", line 88, in _run_code\n{quoted}')
+    except ValueError as error:
+        shown = user_traceback(error)
+    assert "mine.py" in shown and "worker/main.py" not in shown and "frozen" not in shown
+
+
 def test_a_copy_without_room_lacks_memory_like_an_op(tf) -> None:
     copying = (
         "Failed copying input tensor from CPU:0 to GPU:0 in order to run Mul: Dst tensor is not initialized."

@@ -206,6 +206,7 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
         yield f"  {f'{row.host} ' * bool(row.host)}{row.pid} {PurePath(row.command).name}: {shown}{part}"
 
 
+VAGUELY = 2.0
 LEAST = 1.005
 """A smaller speedup of the program is called none."""
 
@@ -229,16 +230,13 @@ def gained(finding: Bottleneck) -> str:
         sure = is_certain(finding) or (finding.tried is not None and not finding.if_input_keeps_up)
         saved = f"about {seconds(finding.saves_s)}" if sure else f"{limit} {seconds(most_saved(finding))}"
         lines.append(f"saves {saved}")
-    program = f"{limit} {times(most.program)}" if most.program else ""
-    expected = expected_gain(finding)
-    if expected is not None and most.program is not None and most.program > CLEARLY * expected:
-        program = f"about {times(expected)} and {program}"
-    gains = [f"the program by {program}"] if program else []
+    gains = []
+    if most.program:
+        gains.append(f"the program by {_ends(expected_gain(finding), most.program, limit)}")
     if most.step:
         bound = finding.gain_at_most or most.step
         known = is_certain(finding) and finding.tried is None
-        expected_step = f"about {times(bound)} and " if known and most.step > CLEARLY * bound else ""
-        gains += [f"the step by {expected_step}{limit} {times(most.step)}"]
+        gains += [f"the step by {_ends(bound if known else None, most.step, limit)}"]
     if gains:
         lines.append(f"speeds up {', '.join(gains)}")
     part = f", part of {finding.part_of}" if finding.part_of else ""
@@ -246,6 +244,17 @@ def gained(finding: Bottleneck) -> str:
     if once:
         keeps_up = f", while the input stays as it is{once}"
     return f"{' and '.join(lines)}{part}{keeps_up}"
+
+
+def _ends(expected: float | None, most: float, limit: str) -> str:
+    """Return `about 2.4× and at most 2.7×`, or for distant ends `about 11× to 69×`; only the maximum if the
+    expected speedup is unknown or hardly smaller.
+    """
+    if expected is None or most <= CLEARLY * expected:
+        return f"{limit} {times(most)}"
+    if most > VAGUELY * expected:  # a small error of the share that remains changes a large speedup greatly
+        return f"about {times(expected)} to {times(most)}"
+    return f"about {times(expected)} and {limit} {times(most)}"
 
 
 def measured(tried: Tried) -> str:

@@ -88,7 +88,15 @@ def user_traceback(error: BaseException) -> str:
         return ""
     whole = traceback.TracebackException.from_exception(error)
     _trim(whole)
-    return sanitize_block("".join(whole.format()))
+    # XLA's message quotes the frames that built an op.
+    lines = "".join(whole.format()).splitlines(keepends=True)
+    return sanitize_block("".join(line for line in lines if not _is_quoted(line)))
+
+
+def _is_quoted(line: str) -> bool:
+    """Return True if the line is a frame of tuilab's own code in the message of an error."""
+    frame = _FRAME.match(line)
+    return frame is not None and (frame[1].startswith("<frozen") or Path(frame[1]).is_relative_to(PACKAGE))
 
 
 def _is_own(filename: str | None) -> bool:

@@ -335,3 +335,14 @@ def test_strings_run_in_a_graph_and_not_in_xla(worker: Worker) -> None:
         "XLA cannot compile strings; eager and graph mode run them",
     )
     assert state.status == "ok"
+
+
+def test_a_size_that_xla_does_not_know_is_the_reason(worker: Worker) -> None:
+    file = Path(__file__).parents[2] / "contradictions" / "own.py"
+    asked = request("own", Arm("CPU:0", "graph"), Arm("CPU:0", "xla"))
+    state = fold(worker.measure(structs.replace(asked, scenario=Scenario("own", {}, f"{file}:ragged"))))
+    graph, xla = state.arms.values()
+    assert (graph.status, xla.status) == ("ok", "unavailable")
+    assert xla.reason == (
+        "XLA cannot compile Range with a size that depends on the data; eager and graph mode run it"
+    )

@@ -130,11 +130,17 @@ def failed(run: str, arm: str, error: BaseException, point: int | None = None) -
 
 
 _NO_KERNEL = re.compile(r"Detected unsupported operations .*? on XLA_\S+: (\w+) \(No registered", re.DOTALL)
+OTHERS_RUN_IT = "eager and graph mode run it"
+_NOT_CONSTANT = re.compile(r"with op (\w+) must be a compile-time constant")
 
 
-def without_kernel(error: BaseException) -> str:
-    match = _NO_KERNEL.search(text_of(error))
-    return f"XLA cannot compile {match[1]}; eager and graph mode run it" if match else ""
+def not_compilable(error: BaseException) -> str:
+    """Return why XLA cannot compile the function, according to its error; "" for any other error."""
+    if match := _NO_KERNEL.search(text_of(error)):
+        return f"XLA cannot compile {match[1]}; {OTHERS_RUN_IT}"
+    if match := _NOT_CONSTANT.search(text_of(error)):
+        return f"XLA cannot compile {match[1]} with a size that depends on the data; {OTHERS_RUN_IT}"
+    return ""
 
 
 def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> ArmStatus:

@@ -19,7 +19,7 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.interference import GpuWatch, HostWatch
 from tuilab.worker.measure.memory import SizesMemory
 from tuilab.worker.measure.phases import measure_account
-from tuilab.worker.measure.prepare import failed, prepare, refuse, tight, unavailable, without_kernel
+from tuilab.worker.measure.prepare import failed, not_compilable, prepare, refuse, tight, unavailable
 from tuilab.worker.measure.rounds import RoundRobin
 from tuilab.worker.measure.warmup import warm_up
 from tuilab.worker.measure.work import counted, declared
@@ -176,7 +176,7 @@ class _Point:
         self._trouble(cell.arm, error)
 
     def _trouble(self, arm: Arm, error: BaseException) -> None:
-        why = text_of(error) if isinstance(error, Unavailable) else without_kernel(error)
+        why = text_of(error) if isinstance(error, Unavailable) else not_compilable(error)
         if why or isinstance(error, Unavailable):
             status = unavailable(self._bench.run, arm.id, why, self._where)
         else:
