@@ -275,6 +275,9 @@ async def test_compared_runs_list_their_differences(tmp_path):
         assert "Mark two or more runs" in said(app) and isinstance(app.screen, HistoryScreen)
         await press(pilot, app, "up c")
         assert "2 runs compared" in text(app) and "2026-01-02 09:00" in text(app), "against the baseline"
+        await press(pilot, app, "b")
+        told = [note.message for note in app._notifications]
+        assert told == ["This key works on the page below. First close this page: esc."]
         await press(pilot, app, "escape up c")
         shown = text(app)
         assert "host is gpu-07 versus laptop" in shown and "pci bus id: 0000:1b:00.0 versus no GPU" in shown

@@ -22,6 +22,7 @@ Result = TypeVar("Result")
 Panel = TypeVar("Panel", bound=Widget)
 
 IN_THE_LAB = "This key works in the lab. First close this page: {page.close}."
+BELOW = "This key works on the page below. First close this page: {page.close}."
 
 
 def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
@@ -54,8 +55,12 @@ class Modal(ModalScreen[Result], Generic[Result]):
     ]
 
     def on_key(self, event: Key) -> None:
-        """Tell the user that a key of the lab does nothing on this page."""
-        if unbound(self, event.key):
+        """Tell the user that a key of the lab, or of the page below, does nothing on this page."""
+        below = self.app.screen_stack[-2]
+        offered = below.active_bindings.get(event.key) if isinstance(below, Modal) else None
+        if event.key not in self.active_bindings and offered and offered.enabled and offered.binding.show:
+            self.notify(spoken(self, BELOW), markup=False)
+        elif unbound(self, event.key):
             self.notify(spoken(self, IN_THE_LAB), markup=False)
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
