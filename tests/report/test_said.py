@@ -15,7 +15,7 @@ from tuilab.model import events as e
 from tuilab.model.explain import ArmPlacement, KernelLine, OpExplanation, ScenarioExplanation
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.profile import DeviceTime, OpTime, PhaseTime
-from tuilab.model.program import Bottleneck, FunctionRow, OpRow, Page, ProcessRow, StepPart, StepTimes
+from tuilab.model.program import Bottleneck, FunctionRow, OpRow, Page, ProcessRow, StepPart, StepTimes, Tried
 from tuilab.model.result import PointArm, PointResult, Ratio
 from tuilab.model.roofline import DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
 from tuilab.report.axes import PlotAxis, limits, linear
@@ -200,6 +200,8 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
     )
     most = replace(found, share=0.9, gain_at_most=10.0, gain_ci95=(9.0, 70.0), program_share=0.33, saves_s=9.3)
     assert gained(most).endswith("the step by about 10.0× to 70.0×"), "a small error of 90% may double 10×"
+    tried = replace(found, tried=Tried(step=14.0, step_ci95=(13.0, 15.0), program=4.3, said="as a graph"))
+    assert gained(tried) == "saves about 24.0 s", "the trial's own sentence names the speedups"
     uncertain = replace(found, code="xla-off")
     assert gained(uncertain) == "saves at most 25.0 s and speeds up the program by at most 7.27×"
 

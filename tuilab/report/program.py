@@ -237,7 +237,8 @@ def gained(finding: Bottleneck) -> str:
         bound = finding.gain_at_most or most.step
         known = is_certain(finding) and finding.tried is None
         gains += [f"the step by {_ends(bound if known else None, most.step, limit)}"]
-    if gains:
+    has_result = finding.tried is not None and finding.tried.program is not None
+    if gains and not has_result:  # the trial's sentence has its own
         lines.append(f"speeds up {', '.join(gains)}")
     part = f", part of {finding.part_of}" if finding.part_of else ""
     keeps_up = ", if the input keeps up" if lines and finding.if_input_keeps_up else ""
