@@ -452,7 +452,11 @@ async def test_the_key_bar_offers_only_what_acts_on_the_finding(
 
     async with opened(app, size) as pilot:
         assert offers("enter try it", "p open preset") == [True, True]
-        await press(pilot, app, "end")
+        await press(pilot, app, "A")
+        app.screen_stack[-2].refresh_bindings()  # as news of the program does
+        await pilot.pause()
+        assert offers("enter stop the trial") == [False], "the page above has no trial"
+        await press(pilot, app, "escape", "end")
         finding = app.screen.findings.row  # type: ignore[attr-defined]
         assert finding.code == "retraced" and not finding.preset
         await until(pilot, lambda: offers("enter try it", "p open preset", "sort") == [False, False, True])

@@ -37,6 +37,8 @@ class KeyBar(LineWidget):
         self.screen.bindings_updated_signal.unsubscribe(self)
 
     def _changed(self, screen: Screen[object]) -> None:
+        if not screen.is_active:
+            return  # Textual would ask the page above which keys are possible
         known, shown = screen.active_bindings, dict[str, ActiveBinding]()
         for found in known.values():
             if found.binding.show:
