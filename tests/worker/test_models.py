@@ -499,8 +499,26 @@ def test_results_that_overwrite_their_input_take_no_memory(tf):
         concrete = tf.function(chain).get_concrete_function(tf.TensorSpec((None, 32, 32, 1)), all_three)
         return of_graph(concrete.graph)({"batch": 1}, training=True)
 
-    assert 2 * size <= needs(False) < 2.5 * size  # each with its gradient
-    assert needs(True) >= 6 * size
+    assert 2 * size <= needs(False) < 3.5 * size  # the activation and two gradients
+    assert needs(True) >= 5 * size
+
+
+def test_training_keeps_what_gradients_need_of_each_element_of_a_sequence(tf, tmp_path):
+    """By hand, the process's peak grows by 0.76 MB per example in a graph, and by 1.62 MB in eager mode."""
+    layers = tf.keras.layers
+    net = tf.keras.Sequential(
+        [
+            tf.keras.Input((128, 32)),
+            layers.Bidirectional(layers.LSTM(64, return_sequences=True)),
+            layers.Dense(10, "softmax"),
+        ]
+    )
+    net.save(tmp_path / "lstm.keras")
+    workload = open_model(str(tmp_path / "lstm.keras"), AS_IT_IS)
+    values = check_values(workload.declaration.parameters, (), {"batch": 1000})
+    for mode, by_hand in (("graph", 0.76e9), ("eager", 1.62e9)):
+        needed = workload.needs(values, Arm("CPU:0", mode, variant="training"))
+        assert by_hand <= needed < 1.7 * by_hand
 
 
 def test_progress_of_reading_weights_is_reported(tf, tmp_path, monkeypatch):

@@ -99,6 +99,11 @@ JOINS_PRODUCT = names("BiasAdd Relu Relu6 LeakyRelu Elu Sigmoid Tanh")
 FORWARDS = JOINS_PRODUCT | names("""Add AddV2 Sub Mul RealDiv Maximum Minimum SquaredDifference Pow Exp Log
     Sqrt Rsqrt Square Neg Abs Erf Erfc Softplus Selu Softmax LogSoftmax""")
 """Ops that write their result over an input that nothing else needs."""
+LINEAR = names("""Add AddN AddV2 BiasAdd ConcatV2 Neg Pack Slice Split SplitV StridedSlice Sub Sum
+    TensorListPushBack TensorListSetItem Transpose Unpack""")
+"""Ops whose gradient needs no values of their inputs."""
+OF_RESULT = names("Elu Exp LogSoftmax Reciprocal Relu Relu6 Rsqrt Selu Sigmoid Softmax Sqrt Tanh")
+"""Ops whose gradient needs only their result."""
 MATRIX = names("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedMatMul")
 """Matrix products. A GPU may compute those of float32 and complex64 in TF32."""
 CUBIC = names("""Cholesky Qr Svd SelfAdjointEigV2 Eig MatrixInverse MatrixDeterminant MatrixSolve

@@ -129,8 +129,8 @@ def workload(path: Path, opening: Opening) -> Workload:
     opened = _Opened(name, _keras().saving.serialize_keras_object(model), model, opening.trust)
     specs, hints = inputs_of(tf, model)
 
-    def call(*arrays: Any) -> Any:
-        return model(packed(tf, model, arrays))
+    def call(*arrays: Any, **options: bool) -> Any:
+        return model(packed(tf, model, arrays), **options)
 
     # Skip AutoGraph, because Keras's own layers do not need it, and it takes longer than tracing.
     own = opening.code or opening.trust

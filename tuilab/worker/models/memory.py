@@ -4,7 +4,8 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 from typing import Any, Optional
 
 from tuilab.model.ops import (
@@ -12,23 +13,19 @@ from tuilab.model.ops import (
     CALLS,
     CONSTANTS,
     FORWARDS,
-    JOINS_PRODUCT,
+    LINEAR,
     LOOPS,
-    MATRIX,
+    OF_RESULT,
     PLACEHOLDERS,
-    PRODUCTS,
+    SHAPES,
     names,
 )
 from tuilab.worker.measure.functions import called
 from tuilab.worker.models.inputs import BATCH, Spec
 
-_IN_PLACE = JOINS_PRODUCT - {"LeakyRelu"}  # whose gradient needs its input
-_OVERWRITTEN = PRODUCTS | MATRIX | names("BiasAdd Add AddV2")
-
-EAGER_TRAINING = 1.5
-"""Memory of the tensors of an eager training step, relative to a graph, which overwrites and fuses more of
-them: 1.4 to 1.55 for a convolutional and a recurrent network on the CPU.
-"""
+_GROWS = names("TensorListSetItem TensorListPushBack")
+_NEEDS_NO_INPUT = LINEAR | SHAPES | OF_RESULT
+_WITHOUT_RESULT = ALIASES | PLACEHOLDERS | CONSTANTS | CALLS | LOOPS
 
 ANY_ORDER = 1.2
 """Memory of the tensors of a graph's call, relative to the ops in the order of their creation: the runtime
@@ -36,8 +33,9 @@ starts independent ops in another order, and kernels need temporary memory. 0.9 
 convolutional networks on the CPU.
 """
 
-Made = Sequence[tuple[tuple[Optional[int], ...], int]]
-"""The tensors of a call: their shapes, and the bytes of one element."""
+Sized = tuple[tuple[Optional[int], ...], int]
+"""A tensor's shape, and the bytes of one element."""
+Made = Sequence[Sized]
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,10 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Traced:
-    """A traced call: all its tensors, and its ops in order."""
+    """A traced call: all its tensors, those that gradients need, and its ops in order."""
 
     tensors: Made = ()
+    trained: Made = ()
     steps: Sequence[_Step] = ()
 
 
@@ -68,19 +67,21 @@ training step, and `eager=True` for eager mode.
 def of_keras(tf: Any, model: Any, call: Callable[..., Any], specs: Sequence[Spec]) -> Needs:
     """Return a function that estimates the bytes of the model's weights and of the tensors in a call.
 
-    Training needs all layer outputs twice, or all tensors of the call once if that is more. Inference needs
-    the tensors that later ops still use; in eager mode also all layer outputs, because Keras keeps them until
-    the call ends. The first estimate traces the call; if that fails, only layer outputs are known, and
-    inference is assumed to need twice the largest tensor.
+    Training needs the tensors that gradients need, or in eager mode all tensors, and the gradients of the
+    largest ones; those of a loop over a sequence count for each element. Inference needs the tensors that
+    later ops still use; in eager mode also all layer outputs, because Keras keeps them until the call ends.
+    The first estimate traces the call; if that fails, only layer outputs are known: training is assumed to
+    need them twice, and inference twice the largest tensor.
     """
     weights = of_weights(tf, model)
     outputs = [(tuple(tensor.shape), tf.as_dtype(tensor.dtype).size) for tensor in _computed(model)]
 
     @cache
-    def inside() -> _Traced:
+    def inside(training: bool) -> _Traced:
         given = [tf.TensorSpec(shape, dtype) for _, dtype, shape in specs]
+        function = tf.function(partial(call, training=True) if training else call, autograph=False)
         try:
-            return _traced(tf.function(call, autograph=False).get_concrete_function(*given).graph)
+            return _traced(function.get_concrete_function(*given).graph)
         except Exception:  # such as a layer that needs to know the size of its input
             return _Traced()
 
@@ -109,15 +110,20 @@ def of_weights(tf: Any, model: Any) -> int:
 
 def of_graph(graph: Any) -> Needs:
     traced = _traced(graph)
-    return _needs(sum(_captured(t) for t, _ in graph.captures), traced.tensors, lambda: traced)
+    return _needs(sum(_captured(t) for t, _ in graph.captures), traced.tensors, lambda _: traced)
 
 
 def _traced(graph: Any) -> _Traced:
-    return _Traced(_made(_tensors(graph)), _steps(graph, outermost=True))
+    tensors, trained = ([*_tensors(graph, kept)] for kept in (_all, _for_gradients))
+    return _Traced(tensors, trained, _steps(graph, outermost=True))
 
 
 def _made(tensors: Iterable[Any]) -> Made:
-    return [(tuple(t.shape), t.dtype.size) for t in tensors if t.shape.rank is not None and t.dtype.size]
+    return [_sized(t) for t in tensors if t.shape.rank is not None and t.dtype.size]
+
+
+def _sized(tensor: Any, *times: Optional[int]) -> Sized:
+    return (*tensor.shape, *times), tensor.dtype.size
 
 
 def _steps(graph: Any, *, outermost: bool = False) -> Sequence[_Step]:
@@ -128,10 +134,10 @@ def _steps(graph: Any, *, outermost: bool = False) -> Sequence[_Step]:
     last = {tensor.name: number for number, op in enumerate(ops) for tensor in op.inputs}
     if outermost:
         last |= {tensor.name: len(ops) for tensor in (*graph.inputs, *graph.outputs)}
-    tensors: dict[str, Any] = {}
+    tensors: dict[str, Made] = {}
     shares: dict[str, str] = {}
     until: dict[str, int] = {}
-    made: list[list[Any]] = []
+    made: list[Made] = []
     for number, op in enumerate(ops):
         used = [shares.get(tensor.name, tensor.name) for tensor in op.inputs]
         own = outermost or op.type not in PLACEHOLDERS
@@ -139,18 +145,21 @@ def _steps(graph: Any, *, outermost: bool = False) -> Sequence[_Step]:
             over = dict(zip((tensor.name for tensor in op.outputs), used, strict=False))
         else:
             over = {}
-        made.append([tensor for tensor in op.outputs if own and tensor.name not in over])
+        held = _lists(graph, op)
+        new = {
+            t.name: held.get(i) or _made([t]) for i, t in enumerate(op.outputs) if own and t.name not in over
+        }
+        made.append([*chain.from_iterable(new.values())])
         for tensor in op.outputs if own else ():
             name = over.get(tensor.name, tensor.name)
             shares[tensor.name] = name
             until[name] = max(until.get(name, number), last.get(tensor.name, number))
-        tensors |= {tensor.name: tensor for tensor in made[-1]}
-    ends: dict[int, list[Any]] = defaultdict(list)
+        tensors |= new
+    ends: dict[int, list[Sized]] = defaultdict(list)
     for name, number in until.items():
-        if name in tensors:
-            ends[number].append(tensors[name])
+        ends[number] += tensors.get(name, ())
     return [
-        _Step(_made(own), _made(ends[number]), _inside(graph, op))
+        _Step(own, ends[number], _inside(graph, op))
         for number, (op, own) in enumerate(zip(ops, made, strict=True))
     ]
 
@@ -159,6 +168,32 @@ def _inside(graph: Any, op: Any) -> Sequence[_Step]:
     if op.type in CALLS | LOOPS:
         return _steps(called(graph, op.get_attr("f" if op.type in CALLS else "body").name, op.inputs))
     return ()
+
+
+def _lists(graph: Any, op: Any) -> Mapping[int, Made]:
+    """Return the elements of each list that an op makes, by the number of the list among its results."""
+    if op.type == "TensorListFromTensor":
+        return {0: _made(op.inputs[:1])}
+    if op.type not in LOOPS:
+        return {}
+    body = called(graph, op.get_attr("body").name, op.inputs)
+    ends = enumerate(_original(tensor).op for tensor in body.outputs)
+    return {i: [_sized(made.inputs[-1], _length(op))] for i, made in ends if made.type in _GROWS}
+
+
+def _original(tensor: Any) -> Any:
+    while tensor.op.type in ALIASES and tensor.op.inputs:
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def _length(loop: Any) -> Optional[int]:
+    """Return the number of elements of the sequence over which an op loops; None if it differs between calls,
+    and 1 if the op loops over no sequence.
+    """
+    makers = [tensor.op for tensor in loop.inputs if tensor.op.type == "TensorListFromTensor"]
+    lengths = [maker.inputs[0].shape[0] for maker in makers if maker.inputs[0].shape.rank]
+    return lengths[0] if lengths else 1
 
 
 def _overwrites(op: Any) -> bool:
@@ -174,25 +209,43 @@ def _overwrites(op: Any) -> bool:
     return alike and len(given.consumers()) == 1
 
 
-def _tensors(graph: Any) -> Iterator[Any]:
+Kept = Callable[[Any], Iterable[Any]]
+"""Function that returns the tensors of a graph, without its inner graphs, that are in memory."""
+
+
+def _tensors(graph: Any, kept: Kept) -> Iterator[Sized]:
+    yield from _made(kept(graph))
     for op in graph.get_operations():
-        if op.type in CALLS | LOOPS:
-            yield from _tensors(
-                called(graph, op.get_attr("f" if op.type in CALLS else "body").name, op.inputs)
-            )
-        elif op.type not in ALIASES and not _is_in_place(op):
+        if op.type in CALLS:
+            yield from _tensors(called(graph, op.get_attr("f").name, op.inputs), kept)
+        elif op.type in LOOPS:
+            body = called(graph, op.get_attr("body").name, op.inputs)
+            yield from (((*shape, _length(op)), item) for shape, item in _tensors(body, kept))
+
+
+def _all(graph: Any) -> Iterator[Any]:
+    for op in graph.get_operations():
+        if op.type not in _WITHOUT_RESULT:
             yield from op.outputs
 
 
-def _is_in_place(op: Any) -> bool:
-    """Return True if TensorFlow writes the op's result over its input, also in training.
-
-    No gradient may need the input: that of a product, a bias or a sum needs none of its results, and that of
-    these activations needs only their results.
+def _for_gradients(graph: Any) -> Iterator[Any]:
+    """Yield the tensors whose values gradients need: the results of activations, and the inputs of other ops
+    that are not linear. The next iteration of a loop, or the caller, uses the results of the graph.
     """
-    if op.type not in _IN_PLACE or op.inputs[0].op.type not in _OVERWRITTEN:
-        return False
-    return len(op.inputs[0].consumers()) == 1
+    returned = {_original(tensor).name for tensor in graph.outputs}
+    for tensor in _all(graph):
+        needed = tensor.op.type in OF_RESULT or tensor.name in returned
+        if needed or any(op.type not in _NEEDS_NO_INPUT for op in _users(tensor)):
+            yield tensor
+
+
+def _users(tensor: Any) -> Iterator[Any]:
+    for op in tensor.consumers():
+        if op.type in ALIASES:
+            yield from _users(op.outputs[0])
+        else:
+            yield op
 
 
 def _captured(tensor: Any) -> int:
@@ -202,17 +255,20 @@ def _captured(tensor: Any) -> int:
     return sum(4 * math.prod(max(1, d.size) for d in each.shape.dim) for each in data.shape_and_type)
 
 
-def _needs(weights: int, outputs: Made, inside: Callable[[], _Traced] = _Traced) -> Needs:
+def _needs(weights: int, outputs: Made, inside: Callable[[bool], _Traced]) -> Needs:
     def needs(known: Mapping[str, int], *, training: bool = False, eager: bool = False) -> int:
         batch = known.get(BATCH, 1)
-        other = max((n for name, n in known.items() if name != BATCH), default=1)
+        others = [n for name, n in known.items() if name != BATCH]
+        other = max(others, default=1)
+
+        def elements(shape: Sequence[Optional[int]]) -> int:
+            unknown, rest = shape.count(None), math.prod(n for n in shape if n is not None)
+            # In a recurrent layer, the batch is the second dimension.
+            first = batch if shape[:1] == (None,) or not others else other
+            return rest * first * other ** (unknown - 1) if unknown else rest
 
         def sizes(made: Made) -> list[int]:
-            return [
-                item
-                * math.prod(n if n is not None else batch if i == 0 else other for i, n in enumerate(shape))
-                for shape, item in made
-            ]
+            return [item * elements(shape) for shape, item in made]
 
         def peak(steps: Sequence[_Step]) -> int:
             alive = most = 0
@@ -222,13 +278,17 @@ def _needs(weights: int, outputs: Made, inside: Callable[[], _Traced] = _Traced)
                 alive -= sum(sizes(step.freed))
             return most
 
-        each, traced = sizes(outputs), inside()
-        within = sizes(traced.tensors)
+        def at_once(steps: Sequence[_Step]) -> Iterator[int]:
+            for step in steps:
+                yield from sizes(step.made)
+                yield from at_once(step.inside)
+
+        each, traced = sizes(outputs), inside(training)
+        largest = max([*each, *at_once(traced.steps)], default=0)
         if training:
+            kept = sum(sizes(traced.tensors if eager else traced.trained)) or 2 * sum(each)
             # Four numbers per weight: the weight, its gradient, and two numbers that Adam keeps.
-            kept = max(2 * sum(each), sum(within))
-            return 4 * weights + (int(EAGER_TRAINING * kept) if eager else kept)
-        largest = max(each + within, default=0)
+            return 4 * weights + kept + 2 * largest
         call = int(ANY_ORDER * peak(traced.steps)) or 2 * largest
         return weights + max(call, largest + sum(each) if eager else 0)
 
