@@ -9,6 +9,7 @@ from tuilab.analysis.reading import (
     arm_status,
     axes,
     compare,
+    contended,
     endless,
     estimate_at,
     family_of,
@@ -66,11 +67,6 @@ def diagnose(state: RunState) -> list[Diagnosis]:
     found += [*_dtypes(arms, point), *_too_small(state)]
     found += _withheld(state, arms, point, found)
     return sorted(found, key=lambda d: (-SEVERITIES.index(d.severity), -d.share))
-
-
-def contended(state: RunState) -> bool:
-    """Return True if other processes used the host's processors, which makes launches slower."""
-    return any(flag.code == "cpu-contention" for flag in state.flags)
 
 
 def _withheld(

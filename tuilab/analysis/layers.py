@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tuilab.analysis.reading import account_at, family_of, measured, roofs_of
+from tuilab.analysis.reading import account_at, contended, family_of, measured, roofs_of
 from tuilab.analysis.roofline import LITTLE, Floor, floor, raised, share_of_roof
 from tuilab.analysis.words import percent
 from tuilab.model.account import Account
@@ -35,7 +35,7 @@ def with_layers(state: RunState, point: int) -> ModelInfo | None:
     arms = measured(state, point)
     for arm in arms:
         if layers := layers_at(state, arm, point):
-            note = _of_other_calls(arm, point) or _rest(layers)
+            note = _of_other_calls(arm, point) or _of_one_call(state, arm, point) or _rest(layers)
             return msgspec.structs.replace(model, layers=layers, layers_of=arm.arm.id, layers_note=note)
     return msgspec.structs.replace(model, layers_note=_why_none(model, arms, point))
 
@@ -45,8 +45,8 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
     of the arm's graph.
 
     If the profiled calls and the run's own calls differ in duration, the shares refer to the profiled calls.
-    For a layer with a loop, the share is the measured saving from removing the layer, or else the middle of
-    the layer's range.
+    For a layer with a loop, the share is the measured saving from removing the layer, or else the middle
+    between the shares without and with the launches of the loop.
     """
     account, device = _profiled_account(arm, point), raised(state, arm, point)
     if account is None or not account.seconds("compute"):
@@ -54,7 +54,9 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
     gpu, out, known = family_of(arm, point) == "GPU", [], roofs_of(state, arm)
     for layer in arm.layers.get(point, ()):
         low, high = share_range(layer, account)
-        share = layer.saved[0] if layer.saved is not None else (low + high) / 2
+        launches = layer.looping * account.share("dispatch")
+        share = layer.computing * account.share("compute") + launches / 2
+        share = layer.saved[0] if layer.saved is not None else share
         took_s = max(0.0, share) * account.total_s
         least = floor(layer.work, device.roofs, "graph", gpu=gpu) if device is not None else None
         moved = layer.work.bytes or 0.0
@@ -65,7 +67,7 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
                 flop=layer.work.flop,
                 bytes=moved,
                 share=max(0.0, share),
-                share_range=(low, high) if layer.saved is not None or layer.looping else None,
+                share_range=(low, high) if layer.saved is not None or high > low else None,
                 bound_by=_bound_by(layer, least, took_s),
                 of_roof=share_of_roof(least, took_s) if least is not None else None,
                 uncounted=layer.work.uncounted,
@@ -76,13 +78,13 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
 
 
 def share_range(layer: LayerWork, account: Account) -> tuple[float, float]:
-    """Return the limits of a layer's share of a call: the interval of the measured share, or else the share
-    without and with the launches of the layer's loop.
+    """Return the limits of a layer's share of a call: the interval of the measured share, or else the limits
+    in the profiled calls, the upper one with the launches of the layer's loop.
     """
     if layer.saved is not None:
         return max(0.0, layer.saved[1]), max(0.0, layer.saved[2])
-    low = layer.computing * account.share("compute")
-    return low, low + layer.looping * account.share("dispatch")
+    low, high = (end * account.share("compute") for end in layer.computing_ends or (layer.computing,) * 2)
+    return low, high + layer.looping * account.share("dispatch")
 
 
 def is_precise(layer: Layer) -> bool:
@@ -112,6 +114,14 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
         f"The layer times come from profiled calls of {seconds(account.total_s)} each; "
         f"in the rounds a call took {seconds(own.total_s)}."
     )
+
+
+def _of_one_call(state: RunState, arm: ArmState, point: int) -> str:
+    """Return a note if other processes may have interrupted the only profiled call; else ""."""
+    works = arm.layers.get(point, ())
+    if not contended(state) or any(work.computing_ends for work in works):
+        return ""
+    return "Other processes used this host, and one call was profiled, so a layer's share may be too high."
 
 
 def _rest(layers: tuple[Layer, ...]) -> str:

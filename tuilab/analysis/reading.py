@@ -440,3 +440,8 @@ def _lacks(state: RunState, arm: ArmState, point: int) -> bool:
     figure = estimate(cell.samples)
     half = figure.relative_half_width if figure else None
     return len(cell.samples) < budget.rounds or half is None or half > budget.precision
+
+
+def contended(state: RunState) -> bool:
+    """Return True if other processes used the host's processors, which makes launches slower."""
+    return any(flag.code == "cpu-contention" for flag in state.flags)

@@ -28,7 +28,11 @@ class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     kind: str
     """Class of the layer, `Conv2D`; for a name scope, the op with the most computing time."""
     computing: float
-    """The layer's share (0 … 1) of the call's computing time, from the profile."""
+    """The layer's share (0 … 1) of the call's computing time: the median of the profiled calls."""
+    computing_ends: tuple[float, float] | None = None
+    """The limits of that share: its 95% interval, or in fewer than six calls its smallest and largest value;
+    None if one call was profiled.
+    """
     work: Work
     """The layer's work. Inputs and outputs are the bytes that the layer exchanges with other layers."""
     looping: float = 0.0

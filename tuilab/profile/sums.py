@@ -32,7 +32,8 @@ class Sums:
     """Sums over all calls, in picoseconds.
 
     calls: for each call, its time by phase; the phases add up to the call's duration. events: number of
-    events on the calling threads during the calls. ops: each op's share of the calls' time. busy: the total
+    events on the calling threads during the calls. ops: each op's share of the calls' time. each: the same
+    for each call. busy: the total
     duration of each op, not shared with concurrent ops. devices: for each device, the time during which it
     ran a kernel. on_device: time by phase on devices other than the host, according to their own clocks.
     beside: the durations of the input pipeline's ops, which run concurrently with the calls. computed,
@@ -43,6 +44,7 @@ class Sums:
     calls: list[dict[str, float]] = field(default_factory=list)
     events: int = 0
     ops: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
+    each: list[dict[Key, float]] = field(default_factory=list)
     busy: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
     devices: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     on_device: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -90,6 +92,7 @@ def sums(found: Activity) -> Sums:
     on_device = any(s.meaning.key is not None and s.meaning.key.device != HOST for s in found.segments)
     for window, segments in zip(calls, parts, strict=True):
         out.calls.append({})
+        out.each.append(defaultdict(float))
         _share(out, window, segments, main, on_device)
     out.events = sum(
         seen.lane == main and bool(calls) and calls[0][0] < seen.event.start < calls[-1][1]
@@ -217,6 +220,7 @@ class _Running:
         together = sum(active.values())
         for key, number in active.items():
             self._out.ops[key] += span * number / together
+            self._out.each[-1][key] += span * number / together
         for device in {key.device for key in self._active["compute"]}:
             self._out.devices[device] += span
 

@@ -24,9 +24,8 @@ def counted(tf: Any, function: Any, *inputs: Any) -> Any:
 def timed(found: Any, *spent: tuple[str, str, float]) -> Sums:
     """Return a profile of computing ops. spent: name, type and time of each op."""
     out = Sums([(0, 100)], calls=[{"compute": sum(each for _, _, each in spent), "dispatch": 10.0}])
-    for name, op, each in spent:
-        out.ops[Key(op, name, "CPU")] = each
-        out.computed.add(Key(op, name, "CPU"))
+    out.each = [{Key(op, name, "CPU"): each for name, op, each in spent}]
+    out.computed |= set(out.each[0])
     return out
 
 
@@ -206,3 +205,17 @@ def test_launches_of_a_loop_belong_to_its_layer(tf: Any) -> None:
     told = {each.name: each.looping for each in layers_of(found, timed(found), layers_by_name(model), 0.8)}
     assert told["first"] == pytest.approx(told["second"], rel=0.1) and told["dense"] == 0.0
     assert 0.6 < told["first"] + told["second"] < 0.8
+
+
+def test_an_interrupted_call_does_not_change_a_layers_share(tf, net):
+    """Another program held up `dense` in one of seven calls."""
+    x = tf.ones((BATCH, WIDTH))
+    found = counted(tf, lambda x: net(x), x)
+    names = [part.name for part in found.parts if part.op == "MatMul"]
+    first, second = (Key("MatMul", name, "CPU") for name in (names[0], names[-1]))
+    each = [{first: 10.0, second: 90.0} for _ in range(6)] + [{first: 300.0, second: 90.0}]
+    spent = Sums([(0, 100)] * 7, calls=[{"compute": sum(ops.values())} for ops in each], each=each)
+    spent.computed |= {first, second}
+    layers = {layer.name: layer for layer in layers_of(found, spent, layers_by_name(net))}
+    assert (layers["dense"].computing, layers["inner/dense"].computing) == pytest.approx((0.1, 0.9))
+    assert layers["dense"].computing_ends == pytest.approx((0.1, 300 / 390)), "seven calls have wide limits"

@@ -1,6 +1,8 @@
 """Computes the arithmetic, the bytes and the share of the kernel time of each layer of a model."""
 
+import math
 import re
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -132,12 +134,16 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
         name, kind = whose.of(f"{part.name}/body" if part.op in LOOPS else part.name, part.op)
         parts[name].append(part)
         kinds[name] = kind
-    spent: dict[str, float] = defaultdict(float)
-    for key, time in of.ops.items():
-        if key in of.computed:
-            name, kind = whose.ran(key.name, key.op)
-            spent[name] += time
-            kinds.setdefault(name, kind)
+    spent: dict[str, list[float]] = defaultdict(lambda: [0.0] * len(of.each))
+    for number, ops in enumerate(of.each):
+        computing = of.calls[number].get("compute", 0.0)
+        for key, time in ops.items():
+            if key in of.computed and computing:
+                name, kind = whose.ran(key.name, key.op)
+                spent[name][number] += min(1.0, time / computing)
+                kinds.setdefault(name, kind)
+    typical = {name: statistics.median(shares) for name, shares in spent.items() if shares}
+    whole = max(1.0, sum(typical.values()))
     # Take the number of executions from the graph, not from the profile, because TensorFlow's executor stops
     # recording cheap ops.
     looping: dict[str, float] = defaultdict(float)
@@ -145,12 +151,12 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
         if _IN_LOOP.search(part.name):
             looping[whose.of(part.name, part.op)[0]] += part.runs
     executed = sum(part.runs for part in found.parts)
-    computing = of.phases.get("compute", 0.0)
     told = [
         LayerWork(
             name=name,
             kind=kinds[name] or _kind(parts[name]),
-            computing=min(1.0, spent[name] / computing) if computing else 0.0,
+            computing=typical.get(name, 0.0) / whole,
+            computing_ends=_ends(spent[name]) if len(of.each) > 1 else None,
             work=_work(found, parts[name]),
             looping=started * looping[name] / executed if executed else 0.0,
         )
@@ -158,6 +164,14 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
         if name
     ]
     return tuple(sorted(told, key=lambda layer: (-layer.computing, layer.name))[:MOST])
+
+
+def _ends(shares: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of the median's 95% interval; the smallest and largest of fewer than six values."""
+    ordered, n = sorted(shares), len(shares)
+    # the number of values below the median of the population has a binomial distribution
+    skip = int(max(0.0, n / 2 - 0.98 * math.sqrt(n)))
+    return ordered[skip], ordered[n - 1 - skip]
 
 
 class _Products:

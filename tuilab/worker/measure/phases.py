@@ -44,6 +44,10 @@ EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
 """Approximate numbers of profiler events: the maximum for all profiled calls, the events of a call without
 its ops, and the events of an op launched from Python.
 """
+LAYERS_S, LAYERS_CALLS = 0.6, 11
+"""Limits for the profiled calls of a model's graph, whose layers are told apart: seconds and number. Another
+program may interrupt one of them.
+"""
 OWN_S, OWN_FEWEST, OWN_CALLS = 0.02, 5, 20
 """Limits for measuring the time in Python code: seconds, minimum and maximum number of calls."""
 NOTEWORTHY = 0.02
@@ -97,6 +101,8 @@ def _longest_s(cell: TimedArm) -> float:
 
 def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
     time_s = SECONDS["quick" if bench.request.sweep else bench.budget.name]
+    if cell.of_graph is not None and bench.workload.info is not None and not bench.request.sweep:
+        time_s = max(time_s, min(LAYERS_S, LAYERS_CALLS * cell.call_s))
     stopwatch = bench.stopwatch_of(cell)
     taken = record(bench.context.tf, cell.case, stopwatch, time_s, cell.call_s, _most_calls(cell))
     bench.check()

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from tuilab.analysis.layers import SHARE_PRECISION, share_range
+from tuilab.analysis.layers import SHARE_PRECISION
 from tuilab.analysis.statistics import estimate
 from tuilab.model.account import Account
 from tuilab.model.models import LayerWork
@@ -58,8 +58,7 @@ def with_savings(
 
 
 def _width(layer: LayerWork, account: Account) -> float:
-    low, high = share_range(layer, account)
-    return high - low
+    return layer.looping * account.share("dispatch")
 
 
 def _saved_share(bench: Bench, cell: TimedArm, layer: str) -> tuple[float, float, float] | None:
