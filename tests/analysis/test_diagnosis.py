@@ -71,6 +71,10 @@ def test_without_a_known_part_no_shares_are_mentioned() -> None:
     state = phases(measure(begun([GRAPH]), {GRAPH: 1e-3}), GRAPH, residual=9e-1, compute=1e-1)
     (one,) = found(state, "not-known")
     assert "cannot be split into parts" in one.message and "other shares" not in one.remedy
+    assert "quiet machine" in one.remedy, "the profiled calls took longer than the others"
+    state = phases(measure(begun([XLA]), {XLA: 12.0}), XLA, residual=12.0)
+    (one,) = found(state, "not-known")
+    assert "cannot be split into parts" in one.message and "smaller size" in one.remedy
 
 
 def test_advice_for_a_step_agrees_with_other_arms_of_the_run() -> None:

@@ -327,7 +327,11 @@ def _find_unexplained(
     remedy = "The other shares are lower bounds; the timeline shows when each op runs."
     if parts.not_known > ALL:
         text = f"The time of a call of {name_of(arm, point)} cannot be split into parts"
-        remedy = "Measure again on a quiet machine: profiled calls must take as long as the others."
+        profile = arm.cells[point].account
+        if profile is not None and profile.not_known <= ALL:  # other load than during the rounds
+            remedy = "Measure again on a quiet machine: profiled calls must take as long as the others."
+        else:
+            remedy = "Calls of a smaller size may be short enough to profile."
     yield Diagnosis("not-known", f"{text}{why}.", remedy, "note", arm.arm.id, parts.not_known)
 
 
