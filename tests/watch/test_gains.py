@@ -9,6 +9,7 @@ from tuilab.model.program import (
     Hello,
     Stage,
     Steps,
+    StepTimes,
     Traces,
     Tried,
     Window,
@@ -18,13 +19,13 @@ from tuilab.presentation.program import gain, saves
 from tuilab.program.case import Beside, Case
 from tuilab.program.findings import findings
 from tuilab.program.findings.common import pipeline
-from tuilab.program.fold import INPUT, Process
+from tuilab.program.fold import INPUT, Calls, Process
 from tuilab.program.gains import at_most, expected_gain, limited_by_input, most_saved, with_trial
 from tuilab.report.program import gained, measured
 
 
-def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
-    """Return the findings for a `fit` that waits 30% of the time, while its map works 80% of the time."""
+def fit(processors: int, on: str = "compute on CPU") -> Process:
+    """Return a `fit` that waits 30% of the time, while its map works 80% of the time."""
     process = Process()
     for told in events():
         process.apply(
@@ -38,7 +39,11 @@ def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
         "Root::Prefetch::Batch::Map": 0.078,
     }
     process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
-    return {each.code: each for each in findings(Case(process, {}, Beside()))}
+    return process
+
+
+def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
+    return {each.code: each for each in findings(Case(fit(processors, on), {}, Beside()))}
 
 
 def test_the_processor_time_of_the_pipeline_raises_only_the_maximum() -> None:
@@ -406,3 +411,38 @@ def test_a_wait_of_the_first_pass_counts_for_the_steps_that_have_it(cached: bool
     assert of.saves_s == pytest.approx(50 * 0.030, rel=0.1)
     assert of.share == pytest.approx(1.515 / 3.5, rel=0.1)
     assert ("later passes over the data hardly wait" in of.remedy) is cached
+
+
+def test_the_validation_of_fit_waits_for_the_pipeline_that_it_shares() -> None:
+    """10 calls of the validation take twice as long as a training step computes."""
+
+    def input_bound(shared: bool, validates: bool = True) -> Bottleneck:
+        process = fit(2)
+        assert isinstance(process.step, int)
+        usual, computing = process.functions[process.step], 0.7 * (process.times().median_s or 0.0)
+        if validates:
+            process.functions[99] = msgspec.structs.replace(usual, number=99)
+            process.calls[99] = Calls()
+            for at in range(10):
+                process.calls[99].add(at, at + 2 * computing, traced=False)
+        if not shared:
+            other = Stage(stage="Batch", file="validate.py", line=1, own=True)
+            process.apply(Dataset(stages=(other,)))
+        case = Case(process, {}, Beside(), 100 * computing)
+        return next(each for each in findings(case) if each.code == "input-bound")
+
+    alone, shared, apart = input_bound(True, False), input_bound(True), input_bound(False)
+    assert "validation" in shared.message and "validation" not in alone.message + apart.message
+    assert shared.saves_s is not None and alone.saves_s == pytest.approx(apart.saves_s)
+    computing_s = 0.7 * (fit(2).times().median_s or 0.0)
+    assert shared.saves_s == pytest.approx((alone.saves_s or 0.0) + 10 * computing_s)
+
+
+def test_a_trial_does_not_shorten_what_only_some_steps_contain() -> None:
+    """Steps of 50 ms take 5 s; with a validation in some of them, 8 s of 10 s."""
+    of = Bottleneck(
+        code="eager-step", message="", share=0.9, gain_at_most=10.0, program_share=0.72, saves_s=7.2
+    )
+    steps = StepTimes(n=100, median_s=0.05, kind="eager", total_s=8.0)
+    tried = with_trial(of, Tried(step=20.0, said="as a graph"), 10.0, steps)
+    assert tried.saves_s == pytest.approx(5 * 19 / 20)

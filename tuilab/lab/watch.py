@@ -212,7 +212,9 @@ class Watched:
         )
         if not self.tried:
             return page
-        findings = tuple(with_trial(each, self.tried.get(each.key), page.lasted_s) for each in page.findings)
+        findings = tuple(
+            with_trial(each, self.tried.get(each.key), page.lasted_s, page.steps) for each in page.findings
+        )
         return msgspec.structs.replace(page, findings=findings)
 
 

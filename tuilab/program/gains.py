@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from tuilab.model.program import Bottleneck, Page, Tried
+from tuilab.model.program import Bottleneck, Page, StepTimes, Tried
 
 
 @dataclass(frozen=True)
@@ -121,30 +121,39 @@ def is_certain(finding: Bottleneck) -> bool:
     return finding.code not in UNCERTAIN and not calls_of_a_model and not finding.if_input_keeps_up
 
 
-def of_program(finding: Bottleneck, step: float) -> float | None:
-    """Return the program's speedup if its steps run `step` times as fast; None if unknown."""
+def of_program(finding: Bottleneck, step: float, most: float = 1.0) -> float | None:
+    """Return the program's speedup if its steps run `step` times as fast; None if unknown.
+
+    most: maximum share of the program's time that these steps take.
+    """
     if finding.program_share is None or not finding.gain_at_most or finding.gain_at_most <= 1:
         return None
-    in_steps = min(1.0, finding.program_share / share_of(finding.gain_at_most))
+    in_steps = min(most, finding.program_share / share_of(finding.gain_at_most))
     return factor(in_steps * share_of(step))
 
 
-def with_trial(finding: Bottleneck, tried: Tried | None, lasted_s: float) -> Bottleneck:
+def with_trial(
+    finding: Bottleneck, tried: Tried | None, lasted_s: float, steps: StepTimes | None = None
+) -> Bottleneck:
     """Return the finding with its trial's result and the resulting speedup of the program.
 
-    lasted_s: duration of the program so far. A trial may begin before the profiler knows the finding's share
-    of the program. If the trial's speedup of the step exceeds the finding's maximum, the change has also
-    saved other time, so the maximum is removed. A speedup whose interval includes 1 saves an unknown time.
+    lasted_s: duration of the program so far. steps: the program's steps; the trial measured a typical one,
+    so the change does not shorten what only some steps contain, such as a validation. A trial may begin
+    before the profiler knows the finding's share of the program. If the trial's speedup of the step exceeds
+    the finding's maximum, the change has also saved other time, so the maximum is removed. A speedup whose
+    interval includes 1 saves an unknown time.
     """
     if tried is None or tried.step is None:
         return replace(finding, tried=tried)
-    program = of_program(finding, tried.step)
+    typical_s = steps.n * (steps.median_s or 0.0) if steps is not None else 0.0
+    most = min(1.0, typical_s / lasted_s) if typical_s and lasted_s > 0 else 1.0
+    program = of_program(finding, tried.step, most)
     if program is None or lasted_s <= 0:
         return replace(finding, tried=replace(tried, program=None, if_input_keeps_up=False))
     left_s = lasted_s / program + (tried.compile_s or 0.0)
-    program, most = lasted_s / left_s, at_most(finding)
+    program, limit = lasted_s / left_s, at_most(finding)
     tried = replace(tried, program=program, if_input_keeps_up=finding.if_input_keeps_up and program > 1)
-    if most is not None and most.step is not None and most.step < (tried.step or 0.0):
+    if limit is not None and limit.step is not None and limit.step < (tried.step or 0.0):
         finding = replace(finding, gain_at_most=None, gain_ci95=None)
     ends = tried.step_ci95
     undecided = ends is not None and ends[0] <= 1 <= ends[1]

@@ -85,8 +85,30 @@ def _waited_outside(case: Case) -> float:
 
     In Keras' loops, this wait may belong to the validation. Returns 0 for a negligible wait.
     """
-    rest = largest_wait(case)[1] - waiting_share(case)[0] * case.of.stepping_s
+    in_loop = max(0.0, largest_wait(case)[1] - waiting_share(case)[0] * case.of.stepping_s)
+    rest = in_loop + waited_in_validation(case)
     return rest if case.of.kind != "batch" and rest > NEGLIGIBLE * case.lasted_s else 0.0
+
+
+def waited_in_validation(case: Case) -> float:
+    """Return the seconds that Keras' other functions at least wait for input in their graphs, if stages of
+    the pipeline of the steps also feed them; else 0.
+
+    Without its wait, a step of the validation takes at most as long as one of the training.
+    """
+    of, fed = case.of, pipeline(case.of)
+    if of.kind != "keras" or not isinstance(of.step, int) or fed is None:
+        return 0.0
+    stages = [
+        {(stage.file, stage.line) for stage in each.stages if stage.own} for each in (fed, *of.datasets)
+    ]
+    if not all(each & stages[0] for each in stages):
+        return 0.0
+    file, computing = of.functions[of.step].file, (1 - waiting_share(case)[0]) * (of.times().median_s or 0.0)
+    others = (
+        of.calls[n] for n, one in of.functions.items() if n in of.calls and n != of.step and one.file == file
+    )
+    return sum(max(0.0, calls.spent - calls.n * computing) for calls in others)
 
 
 def largest_wait(case: Case) -> tuple[tuple[str, int], float]:

@@ -19,6 +19,7 @@ from tuilab.program.findings.common import (
     kind_of,
     largest_wait,
     pipeline,
+    waited_in_validation,
     waiting_share,
 )
 from tuilab.program.fold import INPUT, Process, total_seconds
@@ -262,8 +263,11 @@ def _input_bound(
     if (stage is None or kind == "generator") and case.of.makers:
         (file, line, name), _ = case.of.makers.most_common(1)[0]
         text += f"; its batches are created in {name} ({PurePath(file).name}:{line})"
+    validation = waited_in_validation(case)
+    if validation >= NEGLIGIBLE * case.lasted_s:
+        text += f"; the validation waits for it too ({seconds(validation)})"
     if beside >= LEAST_BESIDE:
-        text += f"; input work takes up to {percent(beside)} of the processors that the step computes on"
+        text += f"; input work that no step waits for takes up to {percent(beside)} of the processors"
     useless = parallel or kind == "python" or case.of.in_parallel(1.0) < NEGLIGIBLE
     advice = "input-bound, in parallel" if useless else "input-bound"
     if kind == "generator":
