@@ -33,11 +33,10 @@ class Sums:
 
     calls: for each call, its time by phase; the phases add up to the call's duration. events: number of
     events on the calling threads during the calls. ops: each op's share of the calls' time. each: the same
-    for each call. busy: the total
-    duration of each op, not shared with concurrent ops. devices: for each device, the time during which it
-    ran a kernel. on_device: time by phase on devices other than the host, according to their own clocks.
-    beside: the durations of the input pipeline's ops, which run concurrently with the calls. computed,
-    copies: the ops that computed or copied at any time; all other ops only waited.
+    for each call. busy: the total duration of each op, not shared with concurrent ops. devices: for each
+    device, the time during which it ran a kernel. on_device: time by phase on devices other than the host,
+    according to their own clocks. beside: the durations of the input pipeline's ops, which run concurrently
+    with the calls. computed, copies: the ops that computed or copied at any time; all other ops only waited.
     """
 
     windows: list[Window]

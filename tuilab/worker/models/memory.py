@@ -119,11 +119,7 @@ def _traced(graph: Any) -> _Traced:
 
 
 def _made(tensors: Iterable[Any]) -> Made:
-    return [_sized(t) for t in tensors if t.shape.rank is not None and t.dtype.size]
-
-
-def _sized(tensor: Any, *times: Optional[int]) -> Sized:
-    return (*tensor.shape, *times), tensor.dtype.size
+    return [(tuple(t.shape), t.dtype.size) for t in tensors if t.shape.rank is not None and t.dtype.size]
 
 
 def _steps(graph: Any, *, outermost: bool = False) -> Sequence[_Step]:
@@ -178,7 +174,11 @@ def _lists(graph: Any, op: Any) -> Mapping[int, Made]:
         return {}
     body = called(graph, op.get_attr("body").name, op.inputs)
     ends = enumerate(_original(tensor).op for tensor in body.outputs)
-    return {i: [_sized(made.inputs[-1], _length(op))] for i, made in ends if made.type in _GROWS}
+    return {i: _repeated(_made(made.inputs[-1:]), op) for i, made in ends if made.type in _GROWS}
+
+
+def _repeated(made: Iterable[Sized], loop: Any) -> Made:
+    return [((*shape, _length(loop)), item) for shape, item in made]
 
 
 def _original(tensor: Any) -> Any:
@@ -220,7 +220,7 @@ def _tensors(graph: Any, kept: Kept) -> Iterator[Sized]:
             yield from _tensors(called(graph, op.get_attr("f").name, op.inputs), kept)
         elif op.type in LOOPS:
             body = called(graph, op.get_attr("body").name, op.inputs)
-            yield from (((*shape, _length(op)), item) for shape, item in _tensors(body, kept))
+            yield from _repeated(_tensors(body, kept), op)
 
 
 def _all(graph: Any) -> Iterator[Any]:
