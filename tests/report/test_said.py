@@ -200,6 +200,8 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
     )
     most = replace(found, share=0.9, gain_at_most=10.0, gain_ci95=(9.0, 70.0), program_share=0.33, saves_s=9.3)
     assert gained(most).endswith("the step by about 10.0× to 70.0×"), "a small error of 90% may double 10×"
+    none = replace(found, share=0.0, gain_at_most=1.0, gain_ci95=(1.0, 21.4), program_share=0.0, saves_s=0.0)
+    assert gained(none) == "speeds up the step by at most 21.4×", "not the program, which has other parts"
     tried = replace(found, tried=Tried(step=14.0, step_ci95=(13.0, 15.0), program=4.3, said="as a graph"))
     assert gained(tried) == "saves about 24.0 s", "the trial's own sentence names the speedups"
     uncertain = replace(found, code="xla-off")

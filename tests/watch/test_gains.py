@@ -415,6 +415,7 @@ def test_a_wait_of_the_first_pass_counts_for_the_steps_that_have_it(cached: bool
 
 def test_the_validation_of_fit_waits_for_the_pipeline_that_it_shares() -> None:
     """10 calls of the validation take twice as long as a training step computes."""
+    own: list[Bottleneck] = []
 
     def input_bound(shared: bool, validates: bool = True) -> Bottleneck:
         process = fit(2)
@@ -428,13 +429,18 @@ def test_the_validation_of_fit_waits_for_the_pipeline_that_it_shares() -> None:
         if not shared:
             other = Stage(stage="Batch", file="validate.py", line=1, own=True)
             process.apply(Dataset(stages=(other,)))
-        case = Case(process, {}, Beside(), 100 * computing)
+        case = Case(process, {}, Beside(), 50 * computing)
+        own.extend(each for each in findings(case) if each.code == "input-elsewhere")
         return next(each for each in findings(case) if each.code == "input-bound")
 
     alone, shared, apart = input_bound(True, False), input_bound(True), input_bound(False)
     assert "validation" in shared.message and "validation" not in alone.message + apart.message
     assert shared.saves_s is not None and alone.saves_s == pytest.approx(apart.saves_s)
     computing_s = 0.7 * (fit(2).times().median_s or 0.0)
+    (of_its_own,) = own
+    assert (of_its_own.file, of_its_own.line) == ("validate.py", 1)
+    assert of_its_own.saves_s == pytest.approx(10 * computing_s)
+    assert most_saved(of_its_own) >= 10 * 2 * computing_s
     assert shared.saves_s == pytest.approx((alone.saves_s or 0.0) + 10 * computing_s)
 
 
@@ -446,3 +452,20 @@ def test_a_trial_does_not_shorten_what_only_some_steps_contain() -> None:
     steps = StepTimes(n=100, median_s=0.05, kind="eager", total_s=8.0)
     tried = with_trial(of, Tried(step=20.0, said="as a graph"), 10.0, steps)
     assert tried.saves_s == pytest.approx(5 * 19 / 20)
+
+
+def test_of_the_functions_of_a_fit_the_one_that_computes_gradients_is_the_step() -> None:
+    """The validation takes most of the time, and each has a profiler window."""
+    process, test = fit(2), 99
+    assert isinstance(process.step, int)
+    train, usual = process.step, process.functions[process.step]
+    process.functions[test] = msgspec.structs.replace(usual, number=test)
+    process.calls[test] = Calls()
+    for at in range(100):
+        process.calls[test].add(at * 10.0, at * 10.0 + 9.0, traced=False)
+    assert process.step == test, "without known graphs, the function with the most time"
+    process.sizes[train]["graph"], process.sizes[test]["graph"] = 100, 40
+    window = process.windows[0]
+    process.windows[0] = (msgspec.structs.replace(window[0], step=train), window[1])
+    process.windows.append((msgspec.structs.replace(window[0], step=test), seen()))
+    assert process.step == train and process.profiled == process.windows[:1]

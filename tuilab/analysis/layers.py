@@ -154,9 +154,11 @@ def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
 
 
 def _bound_by(layer: LayerWork, least: Floor | None, took_s: float) -> BoundBy:
-    """Return the roof that the layer is closer to; `compute` if it is close to neither."""
+    """Return the roof that the layer is closer to; `compute` if it is close to neither, or `not known` if
+    some of its work is not counted.
+    """
     if least is None or took_s <= 0:
         return "not known"
     if least.work_s < LITTLE * took_s:
-        return "compute"
+        return "not known" if layer.work.uncounted else "compute"
     return "arithmetic" if least.arithmetic_s >= least.memory_s else "memory"

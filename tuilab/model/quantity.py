@@ -159,10 +159,15 @@ def share_words(share: float) -> str:
 
 
 def limited_share(share: float, *, least: bool, most: bool) -> str:
-    """Return `share_words` with `≥` if the share is a lower limit, `≤` for an upper limit, `≈` for both."""
+    """Return `share_words` with `≥` if the share is a lower limit, `≤` for an upper limit, `≈` for both.
+
+    A lower limit near zero says nothing, so it is `–`.
+    """
     words = share_words(share)
     sign = {(True, False): "≥ ", (False, True): "≤ ", (True, True): "≈ "}.get((least, most), "")
-    return sign + words if words[0].isdigit() else words
+    if not words[0].isdigit():
+        return "–" if least else words
+    return sign + words
 
 
 def suffixed(value: int, *, binary: bool = True) -> str:

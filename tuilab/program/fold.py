@@ -17,6 +17,8 @@ from tuilab.program.window import LONG, TRACING, Seen
 MOST_STEPS = 200_000
 """Maximum number of calls of each kind that are stored individually."""
 FEW = 3
+MUCH_LARGER = 1.5
+"""A graph of a training step has at least this many times as many ops as that of the validation."""
 MANY = 50
 
 CALLBACK = "callback "
@@ -276,16 +278,36 @@ class Process:
     @property
     def step(self) -> p.Key | None:
         """The key of the calls that count as steps: a gradient tape's line, or the tf.function with the most
-        time.
+        time. Of the functions of one `fit`, that is the function that trains.
         """
         numbers = [key for key, calls in self.calls.items() if isinstance(key, int) and calls.n >= FEW]
         best = max(numbers, key=lambda key: self.calls[key].spent, default=None)
+        best = max(self._larger(best, numbers), key=lambda key: self.calls[key].spent, default=best)
         tape = max(self.tapes, key=lambda key: self.tapes[key][0], default=None)
         if tape is not None and self.tapes[tape][0] >= max(
             FEW, self.calls[best].n // 2 if best is not None else 0
         ):
             return tape
         return best
+
+    def _larger(self, key: int | None, numbers: Sequence[int]) -> list[int]:
+        """Return the functions of a library with the same code and caller as this one, but a much larger
+        graph: a training step also computes gradients.
+        """
+        function = self.functions.get(key) if key is not None else None
+        if key is None or function is None or function.own or not self._size(key):
+            return []
+        return [
+            number
+            for number in numbers
+            if self._code(number) == self._code(key)
+            and self.functions[number].caller == function.caller
+            and self._size(number) > MUCH_LARGER * self._size(key)
+        ]
+
+    def _size(self, number: int) -> int:
+        """Return the number of ops in the graphs of a function; 0 if unknown."""
+        return sum(self.sizes[number].values()) if number in self.sizes else 0
 
     @property
     def steps(self) -> Calls:
@@ -508,16 +530,20 @@ class Process:
         function.
         """
         key = self.step
-        code = self._code(key)
-        those = [
-            each
-            for each in self.windows
-            if each[0].step == key or (code and self._code(each[0].step) == code)
-        ]
+        those = [each for each in self.windows if each[0].step == key or self._is_alike(key, each[0].step)]
         # A loop of ops that builds a model is not a step. Skip its windows unless the steps are loops as
         # well.
         loops = self.steps is self.loops
         return those or [each for each in self.windows if loops or not each[1].loop]
+
+    def _is_alike(self, key: p.Key | None, other: p.Key | None) -> bool:
+        """Return True if both are functions with the same code and graphs of the same size, such as the
+        training steps of a model that is compiled again.
+        """
+        if not isinstance(key, int) or not isinstance(other, int) or self._code(key) is None:
+            return False
+        sizes = self._size(key), self._size(other)
+        return self._code(key) == self._code(other) and (sizes[0] == sizes[1] or 0 in sizes)
 
     def _code(self, key: p.Key | None) -> tuple[str, int, str] | None:
         function = self.functions.get(key) if isinstance(key, int) else None

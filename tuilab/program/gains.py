@@ -80,8 +80,10 @@ def at_most(finding: Bottleneck) -> AtMost | None:
     if finding.gain_at_most is None:
         return None
     most = max([finding.gain_at_most, *(finding.gain_ci95 or ())])
-    if finding.share is None or finding.gain_at_most <= 1:
+    if finding.share is None:
         return AtMost(program=most)
+    if finding.gain_at_most <= 1:  # the steps' share of the program is unknown
+        return AtMost(step=most)
     # A trial on a busy host may measure a speedup that is too small.
     if finding.tried is not None and finding.tried.step_ci95 is not None and not finding.tried.doubts:
         most = min(most, max(1.0, *finding.tried.step_ci95))

@@ -226,9 +226,11 @@ def gained(finding: Bottleneck) -> str:
     once = f", and saves up to {seconds(later)} once the input is faster" if later else ""
     if finding.if_input_keeps_up and most.program is not None and most.program < LEAST:
         return f"saves nothing while the input sets the pace{once}"
-    if finding.saves_s is not None:
+    if finding.saves_s or most_saved(finding):
         sure = is_certain(finding) or (finding.tried is not None and not finding.if_input_keeps_up)
-        saved = f"about {seconds(finding.saves_s)}" if sure else f"{limit} {seconds(most_saved(finding))}"
+        saved = f"{limit} {seconds(most_saved(finding))}"
+        if sure and finding.saves_s:
+            saved = f"about {seconds(finding.saves_s)}"
         lines.append(f"saves {saved}")
     gains = []
     if most.program:
@@ -251,7 +253,7 @@ def _ends(expected: float | None, most: float, limit: str) -> str:
     """Return `about 2.4× and at most 2.7×`, or for distant ends `about 11× to 69×`; only the maximum if the
     expected speedup is unknown or hardly smaller.
     """
-    if expected is None or most <= CLEARLY * expected:
+    if expected is None or expected <= 1 or most <= CLEARLY * expected:
         return f"{limit} {times(most)}"
     if most > VAGUELY * expected:  # a small error of the share that remains changes a large speedup greatly
         return f"about {times(expected)} to {times(most)}"

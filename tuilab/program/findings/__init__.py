@@ -13,7 +13,7 @@ from tuilab.model.quantity import seconds
 from tuilab.program.case import Case
 from tuilab.program.findings.common import prepared_s, waiting_share
 from tuilab.program.findings.devices import devices, settings
-from tuilab.program.findings.input import is_serial, waiting, waiting_elsewhere
+from tuilab.program.findings.input import is_serial, validating, waiting, waiting_elsewhere
 from tuilab.program.findings.loops import call_sites, model_calls, rebuilding, saving
 from tuilab.program.findings.ops import doubles, on_host, precision, python_called, small_batches, small_ops
 from tuilab.program.findings.python import between, eager, feeding, reading, sleeping, slowing
@@ -68,6 +68,7 @@ LOOKS: tuple[Callable[[Case], Iterator[Bottleneck]], ...] = (
     saving,
     slowing,
     waiting,
+    validating,
     tracing,
     eager,
     model_calls,

@@ -86,29 +86,33 @@ def _waited_outside(case: Case) -> float:
     In Keras' loops, this wait may belong to the validation. Returns 0 for a negligible wait.
     """
     in_loop = max(0.0, largest_wait(case)[1] - waiting_share(case)[0] * case.of.stepping_s)
-    rest = in_loop + waited_in_validation(case)
+    rest = in_loop + (0.0 if validates_with(case) else waited_in_validation(case)[0])
     return rest if case.of.kind != "batch" and rest > NEGLIGIBLE * case.lasted_s else 0.0
 
 
-def waited_in_validation(case: Case) -> float:
-    """Return the seconds that Keras' other functions at least wait for input in their graphs, if stages of
-    the pipeline of the steps also feed them; else 0.
+def waited_in_validation(case: Case) -> tuple[float, float]:
+    """Return the least and the most seconds for which the validation of `fit` waits for input in its graph.
 
     Without its wait, a step of the validation takes at most as long as one of the training.
     """
-    of, fed = case.of, pipeline(case.of)
-    if of.kind != "keras" or not isinstance(of.step, int) or fed is None:
-        return 0.0
-    stages = [
-        {(stage.file, stage.line) for stage in each.stages if stage.own} for each in (fed, *of.datasets)
-    ]
-    if not all(each & stages[0] for each in stages):
-        return 0.0
-    file, computing = of.functions[of.step].file, (1 - waiting_share(case)[0]) * (of.times().median_s or 0.0)
-    others = (
-        of.calls[n] for n, one in of.functions.items() if n in of.calls and n != of.step and one.file == file
-    )
-    return sum(max(0.0, calls.spent - calls.n * computing) for calls in others)
+    of, step = case.of, case.of.functions.get(case.of.step) if isinstance(case.of.step, int) else None
+    if of.kind != "keras" or step is None:
+        return 0.0, 0.0
+    computing = (1 - waiting_share(case)[0]) * (of.times().median_s or 0.0)
+    found = [n for n, one in of.functions.items() if (one.file, one.caller) == (step.file, step.caller)]
+    others = [of.calls[n] for n in found if n in of.calls and n != of.step]
+    least = sum(max(0.0, calls.spent - calls.n * computing) for calls in others)
+    return least, sum(calls.spent for calls in others)
+
+
+def validates_with(case: Case) -> Dataset | None:
+    """Return the dataset of the validation if it shares no stage with that of the steps; else None."""
+    fed = pipeline(case.of)
+
+    def own(dataset: Dataset | None) -> set[tuple[str, int]]:
+        return {(stage.file, stage.line) for stage in (dataset.stages if dataset else ()) if stage.own}
+
+    return next((each for each in case.of.datasets if own(each) and not own(each) & own(fed)), None)
 
 
 def largest_wait(case: Case) -> tuple[tuple[str, int], float]:

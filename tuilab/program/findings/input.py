@@ -19,6 +19,7 @@ from tuilab.program.findings.common import (
     kind_of,
     largest_wait,
     pipeline,
+    validates_with,
     waited_in_validation,
     waiting_share,
 )
@@ -55,6 +56,19 @@ def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[B
             text += "; a pipeline of the program runs Python" * python
             advice = "input-elsewhere, python" if python else "input-elsewhere"
             yield finding(case, "input-elsewhere", part.at, text, advice=advice, spent_s=spent)
+
+
+def validating(case: Case) -> Iterator[Bottleneck]:
+    """Yield a finding for a validation of `fit` that waits for a pipeline of its own."""
+    dataset, (spent, most) = validates_with(case), waited_in_validation(case)
+    if dataset is None or spent < LARGE * case.lasted_s:
+        return
+    own = [stage for stage in dataset.stages if stage.own]
+    python = [stage for stage in own if (PYTHON | {"GeneratorDataset"}) & set(stage.ops)]
+    at, advice = (python or own)[0], "input-elsewhere, python" if python else "input-elsewhere"
+    text = f"the validation waits at least {seconds(spent)} for its input"
+    place = at.file, at.line
+    yield finding(case, "input-elsewhere", place, text, advice=advice, spent_s=spent, most_s=most)
 
 
 def crowded(of: Process, kind: str = "") -> float:
@@ -263,8 +277,8 @@ def _input_bound(
     if (stage is None or kind == "generator") and case.of.makers:
         (file, line, name), _ = case.of.makers.most_common(1)[0]
         text += f"; its batches are created in {name} ({PurePath(file).name}:{line})"
-    validation = waited_in_validation(case)
-    if validation >= NEGLIGIBLE * case.lasted_s:
+    validation, _ = waited_in_validation(case)
+    if validation >= NEGLIGIBLE * case.lasted_s and validates_with(case) is None:
         text += f"; the validation waits for it too ({seconds(validation)})"
     if beside >= LEAST_BESIDE:
         text += f"; input work that no step waits for takes up to {percent(beside)} of the processors"
