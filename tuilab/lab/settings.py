@@ -420,7 +420,7 @@ def choose(
     with _as_typed():
         check_arms(msgspec.structs.replace(preset, arms=selected), settings.declaration)
     settings = settings.with_arms(**arms)
-    changes = parse_settings(settings.declaration, given, own is not None)
+    changes = parse_settings(settings.declaration, given, own is not None and ".py:" in own.file)
     settings = settings.with_values(changes)
     if preset.sweep and any(axis.parameter in changes for axis in preset.sweep.axes):
         settings = replace(settings, preset=msgspec.structs.replace(preset, sweep=None))
