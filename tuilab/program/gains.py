@@ -30,7 +30,8 @@ def limited_by_input(
     serial: True if the pipeline prepares one batch at a time, so that a step cannot take less than its work
     until the input is faster.
     """
-    if finding.code in SAVES_WAITING or (finding.share is None and finding.code in BETWEEN_PIPELINES):
+    saves_waiting = finding.code in SAVES_WAITING or finding.code == "input-elsewhere"
+    if saves_waiting or (finding.share is None and finding.code in BETWEEN_PIPELINES):
         return finding
     if pace is not None and (finding.gain_at_most or 0.0) > 1:
         finding = replace(finding, if_input_keeps_up=waits >= NEGLIGIBLE or exceeds(finding, pace))

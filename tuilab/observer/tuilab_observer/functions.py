@@ -32,6 +32,7 @@ class Functions:
     def __init__(self, process: Process, calls: Calls, account: Account) -> None:
         self.process = process
         self.calls: list[tuple[Key, float, float, bool]] = []
+        self.latest = -1
         self.known: dict[int, weakref.ref[Any]] = {}
         self.codes: dict[Any, Any] = {}
         self.totals: dict[int, tuple[int, float]] = {}
@@ -70,7 +71,7 @@ class Functions:
     def leave(
         self, number: int, start: float, end: float, traced: bool, described: list[list[Any]] | None
     ) -> None:
-        self.in_call = None
+        self.in_call, self.latest = None, number
         if Own.thread() == self._account.main:
             by_xla = number in self._xla and (traced or self._fresh)
             self._account.leave("compiling" if by_xla else "tracing" if traced else "")

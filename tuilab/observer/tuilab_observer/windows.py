@@ -107,6 +107,7 @@ class Windows:
         self._quietly = Quietly(folder)
         self._yielding, self._lock, self._giving_way = Flag(), Own.rlock(), False
         self._looked: set[Key] = set()
+        self._apart: list[int] = []
         self._before: dict[int, float] = {}
         self._windows, self._spent = 0, 0.0
         self._recent: list[float] = []
@@ -122,10 +123,10 @@ class Windows:
 
     def _same_code(self, key: Key) -> bool:
         """Return True if the step and the window's step run functions with the same code, as in a loop that
-        rebuilds its model.
+        rebuilds its model, but not if both run, as training and validation do.
         """
         code = self.functions.codes.get(key)
-        return code is not None and code is self.functions.codes.get(self.step_key)
+        return code is not None and code is self.functions.codes.get(self.step_key) and key not in self._apart
 
     def give_way(self) -> None:
         """Close the window before the program uses the profiler."""
@@ -143,7 +144,8 @@ class Windows:
         """Return the key that identifies a step; None if there are no steps.
 
         The key is the line of a gradient tape, the tf.function with the most time since the last window,
-        `BATCH`, or `LOOP`.
+        `BATCH`, or `LOOP`. Of functions with the same code, as those of training and validation, it is the
+        one that ran last.
         """
         best, count, most = None, 0, 0.0
         tapes = self.eager.tapes
@@ -151,6 +153,8 @@ class Windows:
             lately = spent - self._before.get(number, 0.0)
             if called >= FEW and (best is None or lately > most):
                 best, count, most = number, called, lately
+        if self.functions.latest in self._alike(best):
+            best = self.functions.latest
         tape = max(tapes, key=lambda key: tapes[key][0], default=None)
         if tape is not None and tapes[tape][0] >= max(FEW, count // 2):
             return tape
@@ -159,6 +163,16 @@ class Windows:
         if best is None and self.sampler.facts.opened and self.sampler.eager_s >= EAGER_S:
             return LOOP
         return best
+
+    def _alike(self, key: Key | None) -> list[int]:
+        """Return the other functions with this function's code that were called since the last window."""
+        code = self.functions.codes.get(key)
+        return [
+            number
+            for number, (called, spent) in list(self.functions.totals.items())
+            if number != key and called >= FEW and spent > self._before.get(number, 0.0)
+            if code is not None and self.functions.codes.get(number) is code
+        ]
 
     def due(self, due: float | None) -> float | None:
         """Return the time at which the next window opens; None while there are no steps.
@@ -202,6 +216,7 @@ class Windows:
         if self.step_key is None:
             return
         self._looked.add(self.step_key)
+        self._apart = self._alike(self.step_key)
         begun_cpu, usual = Own.thread_cpu(), self._usual()
         folder = tempfile.mkdtemp(prefix="window-", dir=os.path.dirname(self.process.settings.address))
         try:

@@ -29,7 +29,7 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
         # are more precise.
         for each in look(case):
             found.setdefault(each.key, each)
-    if not any(each.code in SAVES_WAITING for each in found.values()):
+    if not any(each.code in (*SAVES_WAITING, "input-elsewhere") for each in found.values()):
         explained = {(each.file, each.line) for each in found.values()}
         found |= {each.key: each for each in waiting_elsewhere(case, explained)}
     waits, prepared = waiting_share(case)[0], prepared_s(case)

@@ -59,6 +59,10 @@ def finding(
             ends = gain_at_most, max(gain_at_most, factor(most / case.lasted_s))
     # Ops that Python starts one by one also hold up the threads of the pipeline.
     crowds = code == "eager-step" and share is not None and case.lasted_s > 0
+    beyond = _waited_outside(case) / case.lasted_s if crowds else 0.0
+    if code in SAVES_WAITING and case.lasted_s > 0 and validates_with(case) is None:
+        waited, whole = waited_in_validation(case)
+        beyond = (whole - waited) / case.lasted_s
     advised, first, preset = advise(advice or code, case, at)
     return Bottleneck(
         code=code,
@@ -70,7 +74,7 @@ def finding(
         gain_ci95=ends,
         program_share=program_share,
         saves_s=saves_s,
-        beyond=_waited_outside(case) / case.lasted_s if crowds else 0.0,
+        beyond=beyond,
         remedy=change or advised,
         first=first,
         preset=preset,
@@ -91,18 +95,21 @@ def _waited_outside(case: Case) -> float:
 
 
 def waited_in_validation(case: Case) -> tuple[float, float]:
-    """Return the least and the most seconds for which the validation of `fit` waits for input in its graph.
-
-    Without its wait, a step of the validation takes at most as long as one of the training.
+    """Return the seconds for which the validation of `fit` waits for input in its graph (0 if unknown), and
+    the seconds of its calls.
     """
     of, step = case.of, case.of.functions.get(case.of.step) if isinstance(case.of.step, int) else None
     if of.kind != "keras" or step is None:
         return 0.0, 0.0
-    computing = (1 - waiting_share(case)[0]) * (of.times().median_s or 0.0)
     found = [n for n, one in of.functions.items() if (one.file, one.caller) == (step.file, step.caller)]
-    others = [of.calls[n] for n in found if n in of.calls and n != of.step]
-    least = sum(max(0.0, calls.spent - calls.n * computing) for calls in others)
-    return least, sum(calls.spent for calls in others)
+    waited = whole = 0.0
+    for number in found:
+        steps = [each for window, seen in of.windows if window.step == number for each in seen.steps]
+        if number != of.step and number in of.calls:
+            whole += of.calls[number].spent
+            waiting, total = sum(each.get(INPUT, 0.0) for each in steps), total_seconds(steps)
+            waited += of.calls[number].spent * waiting / total if total else 0.0
+    return waited, whole
 
 
 def validates_with(case: Case) -> Dataset | None:

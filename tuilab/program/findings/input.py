@@ -66,7 +66,7 @@ def validating(case: Case) -> Iterator[Bottleneck]:
     own = [stage for stage in dataset.stages if stage.own]
     python = [stage for stage in own if (PYTHON | {"GeneratorDataset"}) & set(stage.ops)]
     at, advice = (python or own)[0], "input-elsewhere, python" if python else "input-elsewhere"
-    text = f"the validation waits at least {seconds(spent)} for its input"
+    text = f"the validation waits {seconds(spent)} for its input"
     place = at.file, at.line
     yield finding(case, "input-elsewhere", place, text, advice=advice, spent_s=spent, most_s=most)
 
