@@ -155,6 +155,8 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
     return unpaired(log_mean(one), log_mean(other)) if middle is None else from_location(middle)
 
 
+MINOR = 0.25
+"""Of two reasons for a difference, one that explains less than this share of the other is not named."""
 QUOTIENT = "; the quotient of the medians is "
 """Start of the clause that `by_rounds` returns."""
 
@@ -171,8 +173,11 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     why = "the medians combine rounds of different speeds" if ratio.paired else "the ratio compares means"
     if one is not None and other is not None:
         exact, shown = one.median / other.median, shown_quotient(a, b, point)
-        if abs(math.log(exact / ratio.ratio)) < abs(math.log(shown / exact)):
+        by_rounding, otherwise = abs(math.log(shown / exact)), abs(math.log(exact / ratio.ratio))
+        if otherwise < MINOR * by_rounding:
             why = "the medians are rounded"
+        elif by_rounding > MINOR * otherwise:
+            why = f"the medians are rounded, and {why.removeprefix('the medians ')}"
     return f"{QUOTIENT}{apart}, because {why}"
 
 
