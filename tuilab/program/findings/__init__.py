@@ -29,15 +29,17 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
         # are more precise.
         for each in look(case):
             found.setdefault(each.key, each)
+    waits = any(each.code in SAVES_WAITING for each in found.values())
+    found |= {each.key: each for each in validating(case, waits)}
     if not any(each.code in (*SAVES_WAITING, "input-elsewhere") for each in found.values()):
         explained = {(each.file, each.line) for each in found.values()}
         found |= {each.key: each for each in waiting_elsewhere(case, explained)}
-    waits, prepared = waiting_share(case)[0], prepared_s(case)
+    waited, prepared = waiting_share(case)[0], prepared_s(case)
     explained = {(each.file, each.line) for each in found.values()}
     found |= {each.key: each for each in sleeping(case, explained, bool(case.of.datasets and prepared))}
     usual = case.of.mean_step_s
     pace = min(1.0, prepared / usual) if prepared and usual else prepared
-    limited = [limited_by_input(each, waits, pace, is_serial(case)) for each in found.values()]
+    limited = [limited_by_input(each, waited, pace, is_serial(case)) for each in found.values()]
     if prepared and pace:
         meanwhile = f"; the input pipeline works for {seconds(prepared)} per batch on other threads"
         limited = [
@@ -68,7 +70,6 @@ LOOKS: tuple[Callable[[Case], Iterator[Bottleneck]], ...] = (
     saving,
     slowing,
     waiting,
-    validating,
     tracing,
     eager,
     model_calls,

@@ -58,17 +58,22 @@ def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[B
             yield finding(case, "input-elsewhere", part.at, text, advice=advice, spent_s=spent)
 
 
-def validating(case: Case) -> Iterator[Bottleneck]:
-    """Yield a finding for a validation of `fit` that waits for a pipeline of its own."""
+def validating(case: Case, shared: bool) -> Iterator[Bottleneck]:
+    """Yield a finding for a validation of `fit` that waits for its input.
+
+    shared: True if another finding is about the wait of the steps, and includes that of a validation with the
+    same pipeline.
+    """
     dataset, (spent, most) = validates_with(case), waited_in_validation(case)
-    if dataset is None or spent < LARGE * case.lasted_s:
+    if spent < LARGE * case.lasted_s or (shared and dataset is None):
         return
-    own = [stage for stage in dataset.stages if stage.own]
+    own = [stage for each in [dataset] if each for stage in each.stages if stage.own]
+    own = own or [stage for each in case.of.datasets for stage in each.stages if stage.own]
     python = [stage for stage in own if (PYTHON | {"GeneratorDataset"}) & set(stage.ops)]
-    at, advice = (python or own)[0], "input-elsewhere, python" if python else "input-elsewhere"
+    at = next(((stage.file, stage.line) for stage in python or own), case.step_at())
+    advice = "input-elsewhere, python" if python else "input-elsewhere"
     text = f"the validation waits {seconds(spent)} for its input"
-    place = at.file, at.line
-    yield finding(case, "input-elsewhere", place, text, advice=advice, spent_s=spent, most_s=most)
+    yield finding(case, "input-elsewhere", at, text, advice=advice, spent_s=spent, most_s=most)
 
 
 def crowded(of: Process, kind: str = "") -> float:
