@@ -101,6 +101,7 @@ async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
     try:
         return await task
     except asyncio.CancelledError:
+        tell("stopped before a run began")
         raise KeyboardInterrupt from None
 
 
