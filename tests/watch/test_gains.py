@@ -473,3 +473,16 @@ def test_of_the_functions_of_a_fit_the_one_that_computes_gradients_is_the_step()
     process.windows[0] = (msgspec.structs.replace(window[0], step=train), window[1])
     process.windows.append((msgspec.structs.replace(window[0], step=test), seen()))
     assert process.step == train and process.profiled == process.windows[:1]
+
+
+def test_the_first_batch_of_an_epoch_raises_the_maximum_of_an_input_bound_fit() -> None:
+    """The graph waits for 1 s in one of its calls; the other calls take up to 0.1 s."""
+    most = []
+    for longer in (0.0, 1.0):
+        process = fit(2)
+        calls = process.steps
+        usual = calls.ends[-1] - calls.starts[-1]
+        calls.add(calls.ends[-1], calls.ends[-1] + usual + longer, traced=False)
+        found = {each.code: each for each in findings(Case(process, {}, Beside(), 10.0))}["input-bound"]
+        most.append(most_saved(found))
+    assert 0.5 < most[1] - most[0] <= 1.0

@@ -415,6 +415,16 @@ class Process:
         usual = sorted(took)[len(took) // 2] if took else 0.0
         return sum(each - usual for each in took if each > LONG * usual) / self.steps.kept
 
+    @property
+    def held_up_s(self) -> float:
+        """Total seconds by which untraced calls that are much longer than a step exceed that limit. A graph
+        that takes its own input waits in such a call for the first batch of an epoch.
+        """
+        took, calls = self._untraced(), zip(self.steps.starts, self.steps.ends, strict=True)
+        most = LONG * sorted(took)[len(took) // 2] if took else 0.0
+        long = (b - a - most for i, (a, b) in enumerate(calls) if i not in self.steps.traced and b - a > most)
+        return sum(long) / self.steps.kept if most else 0.0
+
     def _limited_s(self) -> float:
         took = self._untraced()
         most = LONG * sorted(took)[len(took) // 2] if took else 0.0

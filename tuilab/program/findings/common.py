@@ -60,9 +60,9 @@ def finding(
     # Ops that Python starts one by one also hold up the threads of the pipeline.
     crowds = code == "eager-step" and share is not None and case.lasted_s > 0
     beyond = _waited_outside(case) / case.lasted_s if crowds else 0.0
-    if code in SAVES_WAITING and case.lasted_s > 0 and validates_with(case) is None:
-        waited, whole = waited_in_validation(case)
-        beyond = (whole - waited) / case.lasted_s
+    if code in SAVES_WAITING and case.of.kind == "keras" and case.lasted_s > 0:
+        waited, whole = waited_in_validation(case) if validates_with(case) is None else (0.0, 0.0)
+        beyond = (whole - waited + case.of.held_up_s) / case.lasted_s
     advised, first, preset = advise(advice or code, case, at)
     return Bottleneck(
         code=code,
