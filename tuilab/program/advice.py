@@ -219,6 +219,10 @@ TABLE: dict[str, Advice] = {
     "input-bound, generator": Advice(
         "replace the Python generator with TensorFlow ops (TFRecord, .map)", "slow-map"
     ),
+    "input-bound, PyDataset": Advice(
+        "make __getitem__ cheaper or, if it may run on several threads, pass workers=4 to the PyDataset",
+        "slow-map",
+    ),
     "input-elsewhere": Advice(
         "prepare its batches in parallel (num_parallel_calls) and ahead of the steps (prefetch)", "slow-map"
     ),
@@ -287,7 +291,8 @@ TABLE: dict[str, Advice] = {
         "tf.functions or variables, a history that is copied"
     ),
     "predict": Advice(
-        "call predict() once for all rows, or the model itself under @tf.function: model(x, training=False)"
+        "call predict() once for all rows, or the model itself under @tf.function: model(x, training=False); "
+        "if their lengths differ, add reduce_retracing=True"
     ),
     "predict, fed back": Advice(
         "call the model itself under @tf.function, model(x, training=False): each call needs the "

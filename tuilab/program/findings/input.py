@@ -289,6 +289,9 @@ def _input_bound(
         text += f"; input work that no step waits for takes up to {percent(beside)} of the processors"
     useless = parallel or kind == "python" or case.of.in_parallel(1.0) < NEGLIGIBLE
     advice = "input-bound, in parallel" if useless else "input-bound"
+    if stage is None and case.of.kind == "keras" and case.of.makers:
+        (_, _, name), _ = case.of.makers.most_common(1)[0]
+        advice = "input-bound, PyDataset" if name == "__getitem__" else advice
     if kind == "generator":
         advice = "input-bound, generator"
     elif _is_cached(case, stage):
