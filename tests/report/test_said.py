@@ -198,7 +198,9 @@ def test_a_limit_above_what_is_saved_is_named_with_it():
     assert gained(half).endswith("the step by about 2.00× and at most 3.60×"), (
         "saving half of a step gives 2×"
     )
-    most = replace(found, share=0.9, gain_at_most=10.0, gain_ci95=(9.0, 70.0), program_share=0.33, saves_s=9.3)
+    most = replace(
+        found, share=0.9, gain_at_most=10.0, gain_ci95=(9.0, 70.0), program_share=0.33, saves_s=9.3
+    )
     assert gained(most).endswith("the step by about 10.0× to 70.0×"), "a small error of 90% may double 10×"
     none = replace(found, share=0.0, gain_at_most=1.0, gain_ci95=(1.0, 21.4), program_share=0.0, saves_s=0.0)
     assert gained(none) == "speeds up the step by at most 21.4×", "not the program, which has other parts"
