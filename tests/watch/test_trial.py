@@ -208,6 +208,8 @@ def test_a_measured_saving_is_not_larger_than_the_shown_share_of_the_program() -
     of = with_trial(found(), Tried(step=40.0, said="the step in float32"), 10.0)
     assert of.saves_s is not None and of.program_share is not None and of.saves_s > of.program_share * 10.0
     assert program_share(of) == percent(of.saves_s / 10.0)
+    less = with_trial(found(), Tried(step=1.2, said="the step in float32"), 10.0)
+    assert less.saves_s is not None and program_share(less) == percent(less.saves_s / 10.0)
     assert "the step by about" not in gained(of)
 
 

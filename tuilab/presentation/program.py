@@ -122,11 +122,11 @@ def saves(finding: Bottleneck) -> str:
 
 
 def program_share(finding: Bottleneck) -> str:
-    """Return the finding's share of the program's time, such as `9%`; `–` if unknown."""
-    if finding.program_share is None:
-        return "–"
-    measured = finding.tried.program if finding.tried is not None and finding.tried.program else 1.0
-    return percent(max(finding.program_share, share_of(measured)))
+    """Return the share of the program's time that the fix saves, such as `9%`; `–` if unknown."""
+    share, tried = finding.program_share, finding.tried
+    if tried is not None and tried.program and finding.saves_s is not None:
+        share = max(0.0, share_of(tried.program))
+    return percent(share) if share is not None else "–"
 
 
 def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
