@@ -55,8 +55,8 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
     for layer in arm.layers.get(point, ()):
         low, high = share_range(layer, account)
         launches = layer.looping * account.share("dispatch")
-        share = layer.computing * account.share("compute") + launches / 2
-        share = layer.saved[0] if layer.saved is not None else share
+        profiled = layer.computing * account.share("compute") + launches / 2
+        share = layer.saved[0] if layer.saved is not None else profiled
         took_s = max(0.0, share) * account.total_s
         least = floor(layer.work, device.roofs, "graph", gpu=gpu) if device is not None else None
         moved = layer.work.bytes or 0.0

@@ -30,8 +30,7 @@ def limited_by_input(
     serial: True if the pipeline prepares one batch at a time, so that a step cannot take less than its work
     until the input is faster.
     """
-    saves_waiting = finding.code in SAVES_WAITING or finding.code == "input-elsewhere"
-    if saves_waiting or (finding.share is None and finding.code in BETWEEN_PIPELINES):
+    if finding.code in OF_INPUT or (finding.share is None and finding.code in BETWEEN_PIPELINES):
         return finding
     if pace is not None and (finding.gain_at_most or 0.0) > 1:
         finding = replace(finding, if_input_keeps_up=waits >= NEGLIGIBLE or exceeds(finding, pace))
@@ -191,7 +190,9 @@ CLEARLY = 1.05
 NEGLIGIBLE = 0.05
 """The input may already set the program's pace if waiting for input takes at least this share of a step."""
 SAVES_WAITING = frozenset(("input-bound", "python-in-map", "serial-map", "no-prefetch"))
-"""Findings whose fix shortens the wait for input."""
+"""Findings whose fix shortens the steps' wait for input."""
+OF_INPUT = SAVES_WAITING | {"input-elsewhere"}
+"""Findings whose fix shortens a wait for input."""
 BETWEEN_PIPELINES = frozenset(("between-steps", "rebuilt", "saving"))
 """Findings about the program's time outside its steps, in which no pipeline runs."""
 OUTSIDE = ("waiting for input", "python")

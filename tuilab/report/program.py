@@ -207,6 +207,7 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 
 VAGUELY = 2.0
+"""A range is named if the maximum speedup exceeds the expected one by more than this factor."""
 LEAST = 1.005
 """A smaller speedup of the program is called none."""
 

@@ -18,7 +18,7 @@ from tuilab.program.findings.loops import call_sites, model_calls, rebuilding, s
 from tuilab.program.findings.ops import doubles, on_host, precision, python_called, small_batches, small_ops
 from tuilab.program.findings.python import between, eager, feeding, reading, sleeping, slowing
 from tuilab.program.findings.tracing import tracing
-from tuilab.program.gains import SAVES_WAITING, exceeds, limited_by_input
+from tuilab.program.gains import OF_INPUT, SAVES_WAITING, exceeds, limited_by_input
 
 
 def findings(case: Case) -> tuple[Bottleneck, ...]:
@@ -31,7 +31,7 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
             found.setdefault(each.key, each)
     waits = any(each.code in SAVES_WAITING for each in found.values())
     found |= {each.key: each for each in validating(case, waits)}
-    if not any(each.code in (*SAVES_WAITING, "input-elsewhere") for each in found.values()):
+    if not any(each.code in OF_INPUT for each in found.values()):
         explained = {(each.file, each.line) for each in found.values()}
         found |= {each.key: each for each in waiting_elsewhere(case, explained)}
     waited, prepared = waiting_share(case)[0], prepared_s(case)

@@ -57,12 +57,7 @@ def finding(
             # Unattributed time may also belong to this finding.
             most = max(spent_s, most_s or 0.0) + case.of.unplaced_s
             ends = gain_at_most, max(gain_at_most, factor(most / case.lasted_s))
-    # Ops that Python starts one by one also hold up the threads of the pipeline.
-    crowds = code == "eager-step" and share is not None and case.lasted_s > 0
-    beyond = _waited_outside(case) / case.lasted_s if crowds else 0.0
-    if code in SAVES_WAITING and case.of.kind == "keras" and case.lasted_s > 0:
-        waited, whole = waited_in_validation(case) if validates_with(case) is None else (0.0, 0.0)
-        beyond = (whole - waited + case.of.held_up_s) / case.lasted_s
+    beyond_s = _beyond_s(case, code) if share is not None else 0.0
     advised, first, preset = advise(advice or code, case, at)
     return Bottleneck(
         code=code,
@@ -74,13 +69,23 @@ def finding(
         gain_ci95=ends,
         program_share=program_share,
         saves_s=saves_s,
-        beyond=beyond,
+        beyond=beyond_s / case.lasted_s if case.lasted_s > 0 else 0.0,
         remedy=change or advised,
         first=first,
         preset=preset,
         sizes=dict(sizes) if preset else {},
         part_of=part_of,
     )
+
+
+def _beyond_s(case: Case, code: Code) -> float:
+    """Return the seconds outside of the steps that the fix of a step may also save."""
+    if code == "eager-step":  # ops that Python starts one by one also hold up the threads of the pipeline
+        return _waited_outside(case)
+    if code not in SAVES_WAITING or case.of.kind != "keras":
+        return 0.0
+    waited, whole = waited_in_validation(case) if validates_with(case) is None else (0.0, 0.0)
+    return whole - waited + case.of.held_up_s
 
 
 def _waited_outside(case: Case) -> float:

@@ -67,8 +67,8 @@ def validating(case: Case, shared: bool) -> Iterator[Bottleneck]:
     dataset, (spent, most) = validates_with(case), waited_in_validation(case)
     if spent < LARGE * case.lasted_s or (shared and dataset is None):
         return
-    own = [stage for each in [dataset] if each for stage in each.stages if stage.own]
-    own = own or [stage for each in case.of.datasets for stage in each.stages if stage.own]
+    datasets = [dataset] if dataset is not None else case.of.datasets
+    own = [stage for each in datasets for stage in each.stages if stage.own]
     python = [stage for stage in own if (PYTHON | {"GeneratorDataset"}) & set(stage.ops)]
     at = next(((stage.file, stage.line) for stage in python or own), case.step_at())
     advice = "input-elsewhere, python" if python else "input-elsewhere"
