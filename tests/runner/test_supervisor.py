@@ -26,7 +26,8 @@ from tuilab.model.events import (
 )
 from tuilab.model.requests import Ask, Declare, Measure
 from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
-from tuilab.runner.supervisor import Supervisor, following, parts, processes
+from tuilab.runner.parts import following, parts, processes
+from tuilab.runner.supervisor import Supervisor
 
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 

@@ -16,7 +16,7 @@ from tuilab.model.events import Event, Finished, RunStarted
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
-from tuilab.runner import supervisor as supervising
+from tuilab.runner import forking
 from tuilab.runner.supervisor import Supervisor
 from tuilab.runner.zygotes import Zygotes, wanted
 
@@ -42,8 +42,8 @@ def request(**changes) -> Measure:
 
 class Rig:
     def __init__(self, monkeypatch, beside: int) -> None:
-        monkeypatch.setattr(supervising, "Zygotes", partial(Zygotes, count=2))
-        monkeypatch.setattr(supervising, "idle_processors", lambda: beside)
+        monkeypatch.setattr(forking, "Zygotes", partial(Zygotes, count=2))
+        monkeypatch.setattr(forking, "idle_processors", lambda: beside)
         self.events: list[Event] = []
         self.lab = Supervisor(self.events.append, forks=True)
         # the tests' shared worker is also a child of this process
@@ -81,8 +81,8 @@ async def test_further_processes_are_forked_and_leave_nothing(monkeypatch, besid
     await rig.lab.start()
     await rig.lab.measure(request(precision=1e-9))
     await rig.until(lambda: rig.of(Finished))
-    pids = rig.lab._zygotes.pids
-    assert len(pids) == 2 and rig.lab._zygotes.memory > 2**24
+    pids = rig.lab._forking._zygotes.pids
+    assert len(pids) == 2 and rig.lab._forking._zygotes.memory > 2**24
     await rig.close()
     started = rig.of(RunStarted)
     assert [event.worker for event in started] == [0, 1, 2, 3]

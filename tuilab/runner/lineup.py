@@ -19,15 +19,23 @@ LOOK_S = 0.5
 
 @dataclass(eq=False)
 class Further:
-    """A process of a run, with its request.
+    """A worker process, and the part of a run that it measures; request is None until it measures.
 
     ready: True if its arms are built and it waits for its turn. gone: True if it will never measure.
+    heard: True if it has sent an event. spoilt: True if user code failed in it. zygote: the zygote that it
+    was forked from; None for a fresh process. scope: the files to which it is confined, as in `confined_to`.
+    fresh: its memory in bytes when it became ready.
     """
 
     request: Measure | None = None
     process: WorkerProcess | None = None
     ready: bool = False
     gone: bool = False
+    heard: bool = False
+    spoilt: bool = False
+    zygote: int | None = None
+    scope: str = ""
+    fresh: int = 0
 
 
 class Lineup:
