@@ -21,7 +21,7 @@ class Painting:
         """From now on, make the worker wait after each report until `painted` is called, and summarize long
         runs in a thread (`sum_up`).
         """
-        self._state.beside = self._state.paced = True
+        self._state.paced = True
 
     def painted(self) -> None:
         shown = self._state.shown

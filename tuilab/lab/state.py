@@ -109,7 +109,7 @@ class LabState:
     """Whether the worker finishes an active run after the lab has ended."""
     paced: bool = False
     """True if a screen shows the run, so that the worker waits after each report until the screen has
-    painted.
+    painted, and the screen calls `sum_up` in a thread for a run that is `long`.
     """
     settings: Settings | None = None
     """Settings of the next run; None until a preset is chosen."""
@@ -145,8 +145,6 @@ class LabState:
     """True if the replay has shown the whole run, and the run was stopped and is in the history. The user can
     then continue the run.
     """
-    beside: bool = False
-    """True if a screen calls `sum_up` in a thread for a run that is `long`."""
     summing: bool = False
     """True while `sum_up` runs in a thread. Meanwhile, no event may be applied."""
     _pending: dict[str, RunState] = field(default_factory=dict)
@@ -401,7 +399,7 @@ class LabState:
             return None
         if (state.run, state.version) in self._results:
             return self._results[state.run, state.version]
-        if self.summing or (self.beside and self.long):
+        if self.summing or (self.paced and self.long):
             return next((kept for (run, _), kept in self._results.items() if run == state.run), None)
         return self.sum_up()
 
