@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+from tuilab.model.arms import ArmSelection
 from tuilab.model.claims import Crosses, SamePlacement, ShareGrows
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Choice, Integer, LogInteger, check_value, check_values, is_numeric
@@ -28,7 +29,7 @@ def validate(preset: Preset) -> Preset:
         for value in values:
             with keyed("marks"):
                 check_value(parameter, value)
-    check_arms(preset, declaration)
+    check_arms(preset.arms, declaration)
     if preset.sweep is not None:
         check_sweep(preset.sweep, declaration)
     for index, claim in enumerate(preset.claims):
@@ -54,9 +55,8 @@ def numeric(declaration: Declaration, name: str, where: str) -> Integer | LogInt
     return parameter
 
 
-def check_arms(preset: Preset, declaration: Declaration) -> None:
+def check_arms(arms: ArmSelection, declaration: Declaration) -> None:
     """Raise InputError for an invalid device, or a dtype or variant that the workload lacks."""
-    arms = preset.arms
     for device in arms.devices:
         if not re.fullmatch(r"[CG]PU(:([0-9]+|\*))?", device):
             expected = "CPU, GPU for the first GPU, GPU:* for every GPU, or a device such as GPU:1"

@@ -416,12 +416,10 @@ def choose(
     """
     arms = {key: tuple(value) for key, value in words.items() if value}
     settings = Settings.of(preset, own)
-    selected = msgspec.structs.replace(settings.arms, **arms)
     with _as_typed():
-        check_arms(msgspec.structs.replace(preset, arms=selected), settings.declaration)
-    settings = settings.with_arms(**arms)
+        check_arms(msgspec.structs.replace(settings.arms, **arms), settings.declaration)
     changes = parse_settings(settings.declaration, given, own is not None and ".py:" in own.file)
-    settings = settings.with_values(changes)
+    settings = settings.with_arms(**arms).with_values(changes)
     if preset.sweep and any(axis.parameter in changes for axis in preset.sweep.axes):
         settings = replace(settings, preset=msgspec.structs.replace(preset, sweep=None))
     return settings
