@@ -145,7 +145,7 @@ def template(place: Path) -> Path:
     store = Store.open(place / "data")
     for run, count in {**RUNS, "gone": 300}.items():
         keep(store, run, count)
-    store.delete("gone")
+    store.soft_delete(["gone"], asked=True)
     half = regular_run("half", 3)[:-1]
     store.replace(half[0], [e.encode(event).rstrip() for event in half])
     store.conclude("half", "cancelled", "")

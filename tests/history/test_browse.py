@@ -200,7 +200,7 @@ def test_a_prune_can_be_previewed(store):
     for days, size in ((-1.0, None), (math.inf, None), (math.nan, 10**9), (None, -1), (30.0, -1)):
         with pytest.raises(ValueError):
             store.prune_candidates(days, size)
-    assert store.prune(size=sizes["r4"] + sizes["r3"]) == ["r2"]
+    assert store.soft_delete(store.prune_candidates(size=sizes["r4"] + sizes["r3"]).runs) == ["r2"]
 
 
 def test_a_prune_is_undone_as_a_whole_except_runs_pinned_since(store):
@@ -219,7 +219,7 @@ def test_undo_restores_the_last_deletion_first_from_any_program(store, tmp_path)
         keep(store, f"r{number}", at=day(number))
     store.pin("r1", "ghost")
     assert store.soft_delete(["r1", "r2", "gone"], asked=True) == ["r1", "r2"]
-    store.delete("r3")
+    store.soft_delete(["r3"], asked=True)
     other = Store.open(tmp_path)
     assert other.undo_delete() == ["r3"]
     assert set(other.undo_delete()) == {"r1", "r2"}
@@ -229,7 +229,7 @@ def test_undo_restores_the_last_deletion_first_from_any_program(store, tmp_path)
 def test_a_purge_can_be_stopped(store):
     for number in range(5):
         keep(store, f"r{number}")
-        store.delete(f"r{number}")
+        store.soft_delete([f"r{number}"], asked=True)
     assert store.purge(days=-1, going=lambda done, total: done < 2) == 2
     assert store.connection.execute("SELECT count(*) FROM runs").fetchone() == (3,)
     assert store.purge(days=-1) == 3

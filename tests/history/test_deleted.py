@@ -17,7 +17,7 @@ def data(tmp_path, monkeypatch):
     events = regular_run(RUN, 40)
     store.replace(events[0], [e.encode(event).rstrip() for event in events])
     store.conclude(RUN, "ok", "")
-    store.delete(RUN)
+    store.soft_delete([RUN], asked=True)
     store.close()
     return tmp_path / "data"
 
@@ -86,7 +86,7 @@ def test_a_deleted_run_is_restored_by_the_start_of_its_id(data):
         store.replace(events[0], [e.encode(event).rstrip() for event in events])
         store.conclude(run, "ok", "")
     for run in ("b" * 32, "b" * 31 + "c"):
-        store.delete(run)
+        store.soft_delete([run], asked=True)
     store.close()
     ambiguous = here("history", "undelete", "bbbbbbbb")
     assert (ambiguous.returncode, ambiguous.stdout) == (2, "")

@@ -59,19 +59,19 @@ def test_deleting_the_latest_run_makes_the_previous_one_count(store):
     record(store, "old", at="2026-11-20T00:00:00Z")
     record(store, "new", at="2026-11-22T00:00:00Z")
     assert standing(store) == [("h", "new")]
-    store.delete("new")
+    store.soft_delete(["new"], asked=True)
     assert standing(store) == [("h", "old")]
     store.undelete("new")
     assert standing(store) == [("h", "new")]
-    store.delete("new")
-    store.delete("old")
+    store.soft_delete(["new"], asked=True)
+    store.soft_delete(["old"], asked=True)
     assert standing(store) == []
 
 
 def test_a_purged_run_leaves_no_summary(store):
     record(store, "r1")
     standing(store)
-    store.delete("r1")
+    store.soft_delete(["r1"], asked=True)
     store.purge(days=-1)
     assert store.connection.execute("SELECT count(*) FROM standings").fetchone() == (0,)
 

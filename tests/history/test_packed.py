@@ -63,7 +63,7 @@ def test_a_run_from_the_store_equals_the_live_run(tmp_path_factory, rounds, piec
         store._loose["r1"] = PIECE_BYTES - piece  # the first piece ends after an arbitrary round
         for number, line in enumerate(lines[4:], 4):
             store.append("r1", number, [line])
-        store.end("r1", "ok")
+        store.conclude("r1", "ok")
         assert [line for _, line in store.raw("r1")] == lines
         assert list(store.events("r1")) == events
         assert store.next_number("r1") == len(lines)

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.made import GRAPH, MACHINE, folded, profile, regular_run, rounds, run_of, started
+from tests.made import GRAPH, folded, profile, regular_run, rounds, run_of, started
 from tuilab import paths
 from tuilab.history import schema, spool
 from tuilab.history.imports import BROKEN_OFF, import_left
@@ -51,7 +51,6 @@ def test_a_stored_run_is_listed_and_reads_back_equal(store):
     )
     state = store.state("r1")
     assert list(state.arms[GRAPH.id].cells[0].samples) == [0.001] * 3
-    assert store.scenario("r1") == (Scenario("stft", {"samples": 256}), MACHINE)
 
 
 def test_a_result_is_read_back_for_the_data_that_it_was_computed_from(store):
@@ -320,11 +319,11 @@ def test_search_looks_in_every_text_and_in_tags(store):
 
 def test_a_deletion_can_be_undone_until_the_purge(store):
     keep(store)
-    store.delete("r1")
+    store.soft_delete(["r1"], asked=True)
     assert not store.runs()
     store.undelete("r1")
     assert store.runs()
-    store.delete("r1")
+    store.soft_delete(["r1"], asked=True)
     assert store.purge(days=1) == 0
     assert store.purge(days=-1) == 1
     store.undelete("r1")
@@ -339,7 +338,7 @@ def test_the_space_of_purged_runs_is_freed(store, tmp_path, monkeypatch):
     keep(store, "r2")
     store.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     before = (tmp_path / FILE).stat().st_size
-    store.delete("r1")
+    store.soft_delete(["r1"], asked=True)
     store.purge(days=-1)
     store.compact()
     assert (tmp_path / FILE).stat().st_size < before / 2
@@ -404,9 +403,9 @@ def test_pruning_spares_pinned_and_running_and_recent_runs(store):
     going = Recorder(store)
     for event in (started("running", at="2026-01-01T00:00:00Z"), *rounds("running", 1)):
         going.record(event)
-    assert len(store.prune(days=30)) == 3
+    assert len(store.soft_delete(store.prune_candidates(days=30).runs)) == 3
     assert {r.run for r in store.runs()} == {"r0", "young", "running"}
-    assert len(store.prune(size=0)) == 1
+    assert len(store.soft_delete(store.prune_candidates(size=0).runs)) == 1
     assert {r.run for r in store.runs()} == {"r0", "running"}
 
 

@@ -119,7 +119,7 @@ class Recorder:
     def flush(self) -> bool:
         """Write pending events. Return False and set `problem` if the store cannot be written now."""
         begun = self._clock()
-        if self.store.is_gone and self._runs and self.recreate():
+        if self.store.connection.is_gone and self._runs and self.recreate():
             return True
         try:
             self._write_all()
@@ -158,7 +158,7 @@ class Recorder:
             run.begun = True
             run.waiting.clear()
         if run.ended:
-            self.store.end(name, run.ended)
+            self.store.conclude(name, run.ended)
 
     def recreate(self) -> bool:
         """Continue after damage, with the same file if that file is undamaged, or else with a new file.

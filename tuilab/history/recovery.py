@@ -209,7 +209,7 @@ def reopen(store: Runs) -> bool:
     Raises sqlite3.Error, and OSError if the file cannot be read at the moment.
     """
     assert store.file is not None
-    if store.is_gone:
+    if store.connection.is_gone:
         return False
     with _stay_connected(store, store.file):
         store.close()

@@ -26,7 +26,6 @@ from tuilab.history.search import NO_TITLES, condition, escaped
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
 from tuilab.model.errors import UNDECODED
-from tuilab.model.machine import Machine
 from tuilab.model.rounds import Rounds
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize, sanitize_block, sanitize_line
@@ -142,10 +141,6 @@ class Runs:
             raise
         return cls(connection, file)
 
-    @property
-    def is_gone(self) -> bool:
-        return self.connection.is_gone
-
     def use(self, connection: Connection) -> None:
         self.connection = connection
         self.unread, self._readable = {}, False
@@ -253,16 +248,12 @@ class Runs:
             (*values, started.budget.name, scenario, machine),
         )
 
-    def conclude(self, run: str, status: str, answer: str) -> None:
-        with self.at_once():
-            self.connection.execute(
-                "UPDATE runs SET status = ?, answer = ? WHERE run = ?", (status, sanitize_line(answer), run)
-            )
-            self._pack(run)
-
-    def end(self, run: str, status: str) -> None:
+    def conclude(self, run: str, status: str, answer: str | None = None) -> None:
+        """Record how a run ended. answer: replaces the stored answer; None keeps it."""
         with self.at_once():
             self.connection.execute("UPDATE runs SET status = ? WHERE run = ?", (status, run))
+            if answer is not None:
+                self.answer(run, answer)
             self._pack(run)
 
     def stage(self, started: e.RunStarted) -> None:
@@ -312,10 +303,10 @@ class Runs:
     ) -> list[RunLine]:
         """Return the latest runs that are not deleted and match `search` (see `history.search`)."""
         where, words = condition(search, self.searched, titles)
-        rows = self.connection.execute(
-            f"SELECT {COLUMNS} FROM runs WHERE {where} ORDER BY at DESC LIMIT ? OFFSET ?",
-            (*words, limit, offset),
-        ).fetchall()
+        return self._listed(f"{where} ORDER BY at DESC LIMIT ? OFFSET ?", (*words, limit, offset))
+
+    def _listed(self, where: str, values: Sequence[object] = ()) -> list[RunLine]:
+        rows = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE {where}", values).fetchall()
         tags = self.tags([row[0] for row in rows])
         return [line_of(row, tags.get(row[0], ())) for row in rows]
 
@@ -323,9 +314,7 @@ class Runs:
         """Return the run that this machine recorded last, even if the clock has been reset since then. If
         this machine recorded no run, return the run that was imported last.
         """
-        query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
-        row = self.connection.execute(query).fetchone()
-        return line_of(row, self.tags([row[0]]).get(row[0], ())) if row else None
+        return next(iter(self._listed("deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1")), None)
 
     def tags(self, runs: Sequence[str]) -> dict[str, tuple[str, ...]]:
         found: dict[str, tuple[str, ...]] = {}
@@ -346,18 +335,15 @@ class Runs:
         if not start:
             raise KeyError(start)
         which = "deleted_at IS NOT NULL" if deleted else "deleted_at IS NULL"
-        query = f"SELECT {COLUMNS} FROM runs WHERE {which} AND run LIKE ? ESCAPE '\\'"
-        rows = self.connection.execute(
-            f"{query} ORDER BY run != ? LIMIT 2", (escaped(start) + "%", start)
-        ).fetchall()
-        if not rows or (len(rows) > 1 and rows[0][0] != start):
+        where = f"{which} AND run LIKE ? ESCAPE '\\' ORDER BY run != ? LIMIT 2"
+        found = self._listed(where, (escaped(start) + "%", start))
+        if not found or (len(found) > 1 and found[0].run != start):
             raise KeyError(start)
-        return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
+        return found[0]
 
     def line(self, run: str) -> RunLine | None:
         """Return the `RunLine` of the run with that id, even if the run is deleted."""
-        row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE run = ?", (run,)).fetchone()
-        return line_of(row, self.tags([run]).get(run, ())) if row else None
+        return next(iter(self._listed("run = ?", (run,))), None)
 
     def deleted(self, run: str) -> bool:
         query = "SELECT 1 FROM runs WHERE run = ? AND deleted_at IS NOT NULL"
@@ -471,20 +457,9 @@ class Runs:
     def came_from(self, run: str, source: str) -> None:
         self.connection.execute("UPDATE runs SET source = ? WHERE run = ?", (sanitize_line(source, 300), run))
 
-    def scenario(self, run: str) -> tuple[Scenario, Machine]:
-        """Return the scenario of a run and the machine that measured it. Raises KeyError."""
-        row = self.connection.execute("SELECT scenario, machine FROM runs WHERE run = ?", (run,)).fetchone()
-        if row is None:
-            raise KeyError(run)
-        return msgspec.json.decode(row[0], type=Scenario), msgspec.json.decode(row[1], type=Machine)
-
     def tag(self, run: str, tag: str, on: bool = True) -> None:
-        if on:
-            self.connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (run, sanitize_line(tag, 64)))
-        else:
-            self.connection.execute(
-                "DELETE FROM tags WHERE run = ? AND tag = ?", (run, sanitize_line(tag, 64))
-            )
+        add, remove = "INSERT OR IGNORE INTO tags VALUES (?, ?)", "DELETE FROM tags WHERE run = ? AND tag = ?"
+        self.connection.execute(add if on else remove, (run, sanitize_line(tag, 64)))
 
     def note(self, run: str, text: str) -> None:
         self.connection.execute("UPDATE runs SET note = ? WHERE run = ?", (sanitize_block(text, 10_000), run))
@@ -492,10 +467,6 @@ class Runs:
     def pin(self, run: str, as_: str) -> None:
         """Pin a run as "ghost" or "baseline"; "" unpins the run. A prune never deletes pinned runs."""
         self.connection.execute("UPDATE runs SET pinned = ? WHERE run = ?", (as_, run))
-
-    def delete(self, run: str) -> None:
-        """Hide a run. `undelete` can restore the run until it is purged."""
-        self.soft_delete([run], asked=True)
 
     def undelete(self, run: str) -> bool:
         """Restore a deleted run. Return False if no deleted run has that id."""
@@ -530,7 +501,7 @@ class Runs:
         return PruneCandidates(tuple(found), sum(found.values()))
 
     def soft_delete(self, runs: Iterable[str], *, asked: bool = False) -> list[str]:
-        """Mark these runs as deleted, which can be undone. Return the runs that were marked.
+        """Mark these runs as deleted, which can be undone until `purge`. Return the runs that were marked.
 
         asked: True if the user named these runs. Otherwise, pinned and unfinished runs are not marked.
         """
@@ -555,10 +526,6 @@ class Runs:
             runs = [run for (run,) in self.connection.execute(f"SELECT run FROM runs WHERE {last}")]
             self.connection.execute(f"UPDATE runs SET deleted_at = NULL WHERE {last}")
         return runs
-
-    def prune(self, days: float | None = None, size: int | None = None) -> list[str]:
-        """Delete the runs from `prune_candidates`, and return them. They can be restored until `purge`."""
-        return self.soft_delete(self.prune_candidates(days, size).runs)
 
     def purge(
         self,

@@ -368,7 +368,7 @@ class HistoryClient:
     def _with(self, call: Callable[[History], T]) -> T:
         with self._lock:
             try:
-                if self._own is not None and self._own.store.is_gone:
+                if self._own is not None and self._own.store.connection.is_gone:
                     self._let_go()
                 if self._own is None:
                     self._own = History(self._store.again())
