@@ -5,7 +5,7 @@ import os
 import socket
 from pathlib import Path
 
-from tuilab.model.events import PROTOCOL, Hello, encode
+from tuilab.model.events import PROTOCOL, Hello, encode, kind_of
 from tuilab.paths import data_folder, private_folder
 from tuilab.processes import since
 from tuilab.version import __version__
@@ -93,7 +93,7 @@ class Spool:
             return
         self._size += len(line)
         # Above the size limit, write only rounds.
-        if self._size > MOST_BYTES and b'"type":"round"' not in line[:40]:
+        if self._size > MOST_BYTES and kind_of(line) != b"round":
             return
         try:
             write_all(self._fd, line)

@@ -13,7 +13,7 @@ import msgspec
 from tuilab.history import packed
 from tuilab.history.connection import Connection, connect, is_damage, why_unread
 from tuilab.history.recovery import TAKEN, alone_in, copy_file, put_back, set_aside
-from tuilab.history.runs import STAGED, TAKE_PROGRAM
+from tuilab.history.runs import STAGED, TAKE_PROGRAM, as_bytes, count_rounds
 from tuilab.history.store import Store, connect_to_read
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
@@ -129,12 +129,7 @@ def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]
         row = _row(connection, run)
         if row is not None and row.get("deleted_at") == STAGED:
             return 0, []  # an interrupted import left this run, which stays hidden until a purge
-        for number, line in _lines(connection, run, wrong):
-            try:
-                event = e.decode(line)
-            except UNDECODED as error:
-                wrong.append(sanitize_line(f"event {number}: {error}", 200))
-                continue
+        for _, _, event in _events(connection, run, wrong):
             begun |= isinstance(event, e.RunStarted)
             rounds += isinstance(event, e.Round)
         for first, count, data in _pieces(connection, run, wrong):
@@ -174,6 +169,19 @@ def _row(connection: sqlite3.Connection, run: str) -> dict[str, Any] | None:
     return None
 
 
+def _events(
+    connection: sqlite3.Connection, run: str, wrong: list[str]
+) -> Iterator[tuple[int, bytes, e.Event]]:
+    """Yield a run's readable events with their numbers and lines. Adds all other damage to `wrong`."""
+    for number, line in _lines(connection, run, wrong):
+        try:
+            event = e.decode(line)
+        except UNDECODED as error:
+            wrong.append(sanitize_line(f"event {number}: {error}", 200))
+        else:
+            yield number, line, event
+
+
 def _lines(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Iterator[tuple[int, bytes]]:
     """Yield a run's readable lines with their numbers. Skips unreadable lines and adds their damage to
     `wrong`.
@@ -185,7 +193,7 @@ def _lines(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Iterat
             for found, line in connection.execute(query, (run, number)):
                 if isinstance(found, int):
                     number = found
-                yield number, line if isinstance(line, bytes) else str(line).encode(errors="replace")
+                yield number, as_bytes(line)
             return
         except sqlite3.Error as error:
             if not failed:
@@ -312,14 +320,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
     """Save a run in the new store. Return the number of saved rounds; None if nothing was saved."""
     wrong: list[str] = []
     row = _row(connection, run) or {}
-    lines: list[tuple[int, bytes]] = []
-    for number, line in _lines(connection, run, wrong):
-        try:
-            e.decode(line)
-        except UNDECODED as error:
-            wrong.append(sanitize_line(f"event {number}: {error}", 200))
-        else:
-            lines.append((number, line))
+    lines = [(number, line) for number, line, _ in _events(connection, run, wrong)]
     for first, count, data in _pieces(connection, run, wrong):
         try:
             some = [(number, e.encode(event).rstrip()) for number, event in packed.rounds(data)]
@@ -328,18 +329,18 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
         else:
             lines += some
     lines.sort(key=lambda line: line[0])
-    started = _find_start(run, row, [line for _, line in lines])
+    encoded = [line for _, line in lines]
+    started = _find_start(run, row, encoded)
     lost += _damage(run, wrong)
     if started is None:
         lost += _damage(run, [f"its scenario is unknown; {len(lines)} events are lost"])
         return None
-    encoded = [line for _, line in lines]
-    if not any(b'"type":"run-started"' in line[:40] for line in encoded):
+    if not any(e.kind_of(line) == b"run-started" for line in encoded):
         encoded.insert(0, e.encode(started).rstrip())
     if store.next_number(run):  # the store already has the events recorded after the file was renamed
         there = [line for _, line in store.raw(run)]
         known = set(there)
-        more = [line for line in encoded if packed.is_round(line) and line not in known]
+        more = [line for line in encoded if e.kind_of(line) == b"round" and line not in known]
         if not more:
             return None
         store.replace(started, [*there[:1], *more, *there[1:]])
@@ -353,7 +354,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
     with contextlib.suppress(sqlite3.Error):
         for (tag,) in connection.execute("SELECT tag FROM tags WHERE run = ?", (run,)).fetchall():
             store.tag(run, str(tag))
-    return sum(map(packed.is_round, encoded))
+    return count_rounds(encoded)
 
 
 def _find_start(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStarted | None:

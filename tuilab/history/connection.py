@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -105,7 +105,7 @@ def connect(
         connection = _connection(":memory:", busy_s)
     else:
         way = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
-        with _private(file) if mode == "rwc" else _as_it_is():
+        with _private(file) if mode == "rwc" else nullcontext():
             connection = _connection(f"{file.absolute().as_uri()}?{way}", busy_s)
         connection.place = Path(os.path.realpath(file))
         connection.identity = held.identity(connection.place)
@@ -145,11 +145,6 @@ def _private(file: Path) -> Iterator[None]:
             yield
         finally:
             os.umask(before)
-
-
-@contextmanager
-def _as_it_is() -> Iterator[None]:
-    yield
 
 
 def _text(data: bytes) -> str:

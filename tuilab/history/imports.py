@@ -152,7 +152,7 @@ def _take(store: Store, events: list[e.Event]) -> bool:
 def _place(lines: list[bytes], worker: int) -> int:
     """Return the event number at which the worker's part of the run starts."""
     for number, line in enumerate(lines):
-        if b'"type":"run-started"' in line[:40]:
+        if e.kind_of(line) == b"run-started":
             event = e.decode(line)
             if isinstance(event, e.RunStarted) and event.worker == worker:
                 return number

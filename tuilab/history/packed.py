@@ -28,7 +28,6 @@ MOST_BYTES = 2**28
 """Maximum number of bytes in a decompressed piece: 64 bytes for each block."""
 
 _MOST = 2**63 - 1
-_ROUND = b'"type":"round"'
 
 
 class _Piece(msgspec.Struct, array_like=True):
@@ -79,10 +78,6 @@ _decoder = msgspec.msgpack.Decoder(_Piece)
 
 class Damaged(ValueError):
     """A piece differs from the data that was written."""
-
-
-def is_round(line: bytes) -> bool:
-    return _ROUND in line[:40]
 
 
 def exact(line: bytes) -> e.Round | None:

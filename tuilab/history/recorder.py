@@ -206,8 +206,8 @@ class Recorder:
         """
         for run in self._runs.values():
             if sum(map(len, run.waiting)) > MOST_WAITING_BYTES:
-                kept = (b'"type":"run-started"', b'"type":"round"', b'"type":"finished"')
-                run.waiting = deque(line for line in run.waiting if any(word in line[:40] for word in kept))
+                kept = (b"run-started", b"round", b"finished")
+                run.waiting = deque(line for line in run.waiting if e.kind_of(line) in kept)
 
     def close(self, spool: str = "") -> str:
         """Write pending events and close the store. Return a message for the user, "" if everything is

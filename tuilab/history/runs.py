@@ -189,7 +189,7 @@ class Runs:
             "UPDATE runs SET rounds = rounds + ?, size = size + ? WHERE run = ?",
             (count_rounds(lines), sum(map(len, lines)), run),
         )
-        self._loose[run] += sum(len(line) for line in lines if packed.is_round(line))
+        self._loose[run] += sum(len(line) for line in lines if e.kind_of(line) == b"round")
         if self._loose[run] >= PIECE_BYTES:
             self._pack(run)
 
@@ -203,8 +203,8 @@ class Runs:
         some: list[tuple[int, e.Round]] = []
         size = 0
         for number, line in rows.fetchall():
-            line = _bytes(line)
-            if not packed.is_round(line):
+            line = as_bytes(line)
+            if e.kind_of(line) != b"round":
                 continue
             found = packed.exact(line)
             if some and (found is None or found.worker != some[0][1].worker or size >= PIECE_BYTES):
@@ -351,7 +351,7 @@ class Runs:
 
     def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
         """Yield a run's encoded events in order with their numbers. Skips damaged events."""
-        lines = ((number, _bytes(line)) for number, line in self.connection.execute(_EVENTS, (run,)))
+        lines = ((number, as_bytes(line)) for number, line in self.connection.execute(_EVENTS, (run,)))
         rounds = (
             (number, e.encode(event).rstrip())
             for piece in self._pieces(run)
@@ -425,7 +425,7 @@ class Runs:
     def _lines(self, run: str) -> Iterator[tuple[int, e.Event]]:
         for number, line in self.connection.execute(_EVENTS, (run,)):
             try:
-                event = e.decode(_bytes(line))
+                event = e.decode(as_bytes(line))
             except UNDECODED as error:
                 yield number, self._unread(run, f"stored event {number}", error)
             else:
@@ -568,7 +568,8 @@ class Runs:
         return bool((self.connection.execute(query).fetchone() or (False,))[0])
 
 
-def _bytes(line: object) -> bytes:
+def as_bytes(line: object) -> bytes:
+    """Return a stored event's bytes, even if the column of a damaged file contains something else."""
     return line if isinstance(line, bytes) else str(line).encode(errors="replace")
 
 
@@ -589,4 +590,4 @@ WHERE json_extract(CAST(excluded.page AS TEXT), '$.lasted_s') > json_extract(CAS
 
 
 def count_rounds(lines: Iterable[bytes]) -> int:
-    return sum(map(packed.is_round, lines))
+    return sum(e.kind_of(line) == b"round" for line in lines)

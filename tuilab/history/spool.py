@@ -14,6 +14,7 @@ import msgspec
 
 from tuilab.history.imports import import_left
 from tuilab.history.lines import RunLine
+from tuilab.history.runs import count_rounds
 from tuilab.history.store import Store, other_folders
 from tuilab.model import events as e
 from tuilab.model.errors import UNDECODED, CannotBeReadError, InputError
@@ -120,7 +121,7 @@ def forget(spool: Path, run: str, store: Store) -> None:
 
 def _rounds(file: Path) -> int:
     with file.open("rb") as stream:
-        return sum(b'"type":"round"' in line[:40] for line in stream)
+        return count_rounds(stream)
 
 
 def collect_all(store: Store, data: Path, stopped: Collection[str] = ()) -> Found:

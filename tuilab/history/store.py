@@ -294,7 +294,7 @@ def _take_from(folder: Path, store: Store, gone: bool = False) -> None:
 
 def _copy(line: RunLine, other: Store, store: Store) -> None:
     lines = [raw for _, raw in other.raw(line.run)]
-    started = next((e.decode(raw) for raw in lines if b'"type":"run-started"' in raw[:40]), None)
+    started = next((e.decode(raw) for raw in lines if e.kind_of(raw) == b"run-started"), None)
     there = store.line(line.run)
     if isinstance(started, e.RunStarted) and count_rounds(lines) >= (there.rounds if there else 0):
         store.replace(started, lines)

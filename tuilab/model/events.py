@@ -605,6 +605,11 @@ def encode(event: Event) -> bytes:
     return _encoder.encode(event) + b"\n"
 
 
+def kind_of(line: bytes) -> bytes:
+    """Return the kind of an encoded event, such as `b"round"`, without decoding the rest of the line."""
+    return line[:40].partition(b'"type":"')[2].partition(b'"')[0]
+
+
 def decode(line: bytes) -> Event:
     """Return the event in a JSON line. Raises msgspec.DecodeError or msgspec.ValidationError."""
     return _decoder.decode(line)
