@@ -10,7 +10,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
 from tuilab.runner.concurrent_devices import ConcurrentDeviceRunner, twins
-from tuilab.runner.host_runner import Listener
+from tuilab.runner.host import Listener
 from tuilab.runner.multi_host import MultiHostRunner
 
 

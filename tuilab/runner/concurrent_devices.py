@@ -12,7 +12,8 @@ from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
-from tuilab.runner.host_runner import HostRunner, Listener, supervise
+from tuilab.runner.host import HostRunner, Listener
+from tuilab.runner.host_runner import supervise
 from tuilab.runner.overlap import Overlap
 from tuilab.runner.policy import Policy, Tell
 from tuilab.runner.workers import Run, Workers, merged

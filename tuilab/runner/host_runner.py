@@ -1,50 +1,17 @@
-"""Defines the interface through which `MultiHostRunner` uses a host."""
+"""Starts the supervisor of a host, and compares the software of hosts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Protocol
 
 from tuilab.interpreter import worker_command
 from tuilab.model.arms import HERE
 from tuilab.model.environment import Environment
-from tuilab.model.events import Event
 from tuilab.model.machine import Machine
-from tuilab.model.requests import Measure, Request
 from tuilab.runner.gpus import only
+from tuilab.runner.host import Listener
 from tuilab.runner.process import local_end
 from tuilab.runner.supervisor import Supervisor
-
-Listener = Callable[[Event], None]
-
-
-class HostRunner(Protocol):
-    """The workers of one host: a `Supervisor`, or several behind the same interface."""
-
-    @property
-    def machine(self) -> Machine | None:
-        """The host's machine; None until a worker has been ready."""
-
-    async def start(self) -> None:
-        """Start a worker if there is none. Raises OSError if it cannot be started."""
-
-    async def send(self, request: Request) -> None:
-        """Forward a request."""
-
-    async def measure(self, request: Measure) -> None:
-        """Queue a run."""
-
-    async def renew(self) -> None:
-        """End the workers, so that the next request runs in fresh processes."""
-
-    async def cancel(self, run: str) -> None:
-        """Stop a run."""
-
-    async def close(self) -> None:
-        """End the workers."""
-
-    def kill_now(self) -> None:
-        """Kill the workers without waiting."""
 
 
 def supervise(

@@ -8,7 +8,8 @@ from tuilab.model import events as e
 from tuilab.model.arms import HERE, Arm
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
-from tuilab.runner.host_runner import HostRunner, Listener, supervise, unlike
+from tuilab.runner.host import HostRunner, Listener
+from tuilab.runner.host_runner import supervise, unlike
 from tuilab.runner.policy import Policy, unstarted
 from tuilab.runner.turns import Turns
 from tuilab.runner.workers import Run, Workers

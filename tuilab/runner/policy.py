@@ -2,13 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tuilab.model import events as e
 from tuilab.model.requests import Measure
-
-if TYPE_CHECKING:
-    from tuilab.runner.host_runner import HostRunner
+from tuilab.runner.host import HostRunner
 
 Tell = Callable[[str, e.Event], None]
 
@@ -20,7 +18,7 @@ class Policy:
     with a worker's name and each of its events that belongs to the run's result.
     """
 
-    def __init__(self, members: Mapping[str, "HostRunner"], parts: Mapping[str, Measure], tell: Tell) -> None:
+    def __init__(self, members: Mapping[str, HostRunner], parts: Mapping[str, Measure], tell: Tell) -> None:
         self._members, self.parts, self._tell = members, parts, tell
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -3,7 +3,6 @@
 import random
 import statistics
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -11,10 +10,8 @@ from tuilab.model import events as e
 from tuilab.model.arms import LOCAL
 from tuilab.model.requests import Measure, Turn
 from tuilab.model.scenario import Budget
+from tuilab.runner.host import HostRunner
 from tuilab.runner.policy import Policy, Tell
-
-if TYPE_CHECKING:
-    from tuilab.runner.host_runner import HostRunner
 
 LEAST_PROCESSES = 3
 """Minimum number of processes per environment.
@@ -42,7 +39,7 @@ class Turns(Policy):
     round. After all workers have finished their last round, each worker gets a fresh process.
     """
 
-    def __init__(self, members: Mapping[str, "HostRunner"], parts: Mapping[str, Measure], tell: Tell) -> None:
+    def __init__(self, members: Mapping[str, HostRunner], parts: Mapping[str, Measure], tell: Tell) -> None:
         super().__init__(members, parts, tell)
         first = next(iter(parts.values()))
         self._run, self._budget = first.id, budget_of(first.budget)

@@ -13,7 +13,7 @@ from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure, Painted, Request
-from tuilab.runner.host_runner import HostRunner, Listener
+from tuilab.runner.host import HostRunner, Listener
 from tuilab.runner.policy import Policy
 from tuilab.runner.process import contained
 
