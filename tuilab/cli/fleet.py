@@ -12,8 +12,8 @@ import click
 from tuilab.cli.choose import combine
 from tuilab.cli.lab import act_stoppably
 from tuilab.cli.said import tell
-from tuilab.fleet.scheduler import Progress
-from tuilab.lab.fleet import PATIENCE_S, Fleet, open_grid
+from tuilab.fleet.scheduler import PATIENCE_S, Progress
+from tuilab.lab.fleet import Fleet, open_grid
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from tuilab.fleet.grid import Grid
 from tuilab.fleet.jobs import Job, common_devices, job_of, lacks
 from tuilab.fleet.merge import SweepRun
 from tuilab.fleet.messages import RESOURCE, JobResult
-from tuilab.fleet.scheduler import NodeSlot, Progress, Scheduler
+from tuilab.fleet.scheduler import PATIENCE_S, NodeSlot, Progress, Scheduler
 from tuilab.model import events as e
 from tuilab.model.errors import WorkerError
 from tuilab.model.machine import Machine
@@ -24,34 +24,57 @@ NOBODY = (
 )
 
 
-@dataclass
-class FleetSweep:
+@dataclass(kw_only=True)
+class FleetWork:
+    """Work on the nodes of a grid. families: the device families that the work needs."""
+
     grid: Grid
-    plan: Callable[[Sequence[str]], Measure]
     families: Sequence[str]
-    nearest: Callable[[float], int]
     on_event: Listener
     say: Callable[[Progress], None]
-    patience_s: float = 60.0
+    patience_s: float = PATIENCE_S
 
     def __post_init__(self) -> None:
-        self.state = RunState()
         self._spread = Scheduler(self.grid, self.families, self._taken, self.say, patience_s=self.patience_s)
-        self._record: SweepRun | None = None
 
     async def run(self) -> None:
-        """Measure all points, and further points around a crossover. Raises WorkerError if no node can
-        measure.
-        """
-        machines = await self._spread.machines()
-        fit = [machine for machine in machines if not lacks(machine, self.families, machines)]
-        if not fit:
+        """Run to completion. Raises WorkerError if no node can measure."""
+        try:
+            machines = await self._spread.machines()
+            fit = [machine for machine in machines if not lacks(machine, self.families, machines)]
+            if not fit:
+                raise WorkerError("stopped before it started" if self._spread.stopping else NOBODY)
+            await self._run(fit)
+        finally:
             await self._spread.close()
-            raise WorkerError("stopped before it started" if self._spread.stopping else NOBODY)
-        request = self.plan(common_devices(fit))
+
+    async def stop(self) -> None:
+        """Request a stop without waiting for it."""
+        await self._spread.stop()
+
+    async def _run(self, machines: Sequence[Machine]) -> None:
+        raise NotImplementedError
+
+    def _taken(self, cell: Job, hand: NodeSlot, visit: JobResult) -> None:
+        raise NotImplementedError
+
+
+@dataclass(kw_only=True)
+class FleetSweep(FleetWork):
+    plan: Callable[[Sequence[str]], Measure]
+    nearest: Callable[[float], int]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.state = RunState()
+        self._record: SweepRun | None = None
+
+    async def _run(self, machines: Sequence[Machine]) -> None:
+        """Measure all points, and further points around a crossover."""
+        request = self.plan(common_devices(machines))
         points = points_of(request.sweep)
         self._record = SweepRun(request, self._heard)
-        self._record.begin(fit[0], points)
+        self._record.begin(machines[0], points)
         problem = ""
         try:
             await self._spread.run([job_of(request, point) for point in points])
@@ -60,10 +83,6 @@ class FleetSweep:
         except WorkerError as error:
             problem = str(error)
         self._end(problem)
-        await self._spread.close()
-
-    async def stop(self) -> None:
-        await self._spread.stop()
 
     async def _refine(self, request: Measure, count: int) -> None:
         assert self._record is not None and request.sweep is not None
@@ -99,36 +118,19 @@ class FleetSweep:
         self.on_event(event)
 
 
-@dataclass
-class FleetRuns:
-    grid: Grid
+@dataclass(kw_only=True)
+class FleetRuns(FleetWork):
     plans: Sequence[tuple[str, Callable[[Machine], Measure]]]
-    families: Sequence[str]
-    on_event: Listener
     measured: Callable[[int, RunState], None]
-    say: Callable[[Progress], None]
-    patience_s: float = 60.0
-
-    def __post_init__(self) -> None:
-        self._spread = Scheduler(self.grid, self.families, self._taken, self.say, patience_s=self.patience_s)
 
     @property
     def failed(self) -> dict[int, str]:
         return self._spread.failed
 
-    async def run(self) -> None:
-        if not await self._spread.machines():
-            await self._spread.close()
-            raise WorkerError("stopped before it started" if self._spread.stopping else NOBODY)
-        try:
-            await self._spread.run(
-                [Job(name=name, make=make, key=key) for key, (name, make) in enumerate(self.plans)]
-            )
-        finally:
-            await self._spread.close()
-
-    async def stop(self) -> None:
-        await self._spread.stop()
+    async def _run(self, machines: Sequence[Machine]) -> None:
+        await self._spread.run(
+            [Job(name=name, make=make, key=key) for key, (name, make) in enumerate(self.plans)]
+        )
 
     def _taken(self, cell: Job, hand: NodeSlot, visit: JobResult) -> None:
         state = RunState()

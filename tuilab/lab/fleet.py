@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol, Self
+from typing import Self
 
 from tuilab.fleet.grid import Grid
-from tuilab.fleet.runs import FleetRuns, FleetSweep
+from tuilab.fleet.runs import FleetRuns, FleetSweep, FleetWork
 from tuilab.fleet.scheduler import Progress
 from tuilab.lab.recorder import RunRecorder
 from tuilab.lab.settings import Settings
@@ -19,16 +19,6 @@ from tuilab.model.requests import Measure
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BudgetName, Sweep
-
-PATIENCE_S = 60.0
-
-
-class Stoppable(Protocol):
-    async def run(self) -> object:
-        """Run to completion."""
-
-    async def stop(self) -> None:
-        """Request a stop without waiting for it."""
 
 
 async def open_grid(on: str, jobs: int) -> Grid:
@@ -51,7 +41,7 @@ class Fleet:
         grid: Grid,
         progress: Callable[[Progress], None],
         say: Callable[[str], None],
-        patience_s: float = PATIENCE_S,
+        patience_s: float,
     ) -> None:
         """progress: called with the state of each node. say: called with each message about the history.
         patience_s: maximum number of seconds to wait for a node that can measure.
@@ -123,7 +113,7 @@ class Fleet:
         await self._carry_out(work)
         return work.failed
 
-    async def _carry_out(self, work: Stoppable) -> None:
+    async def _carry_out(self, work: FleetWork) -> None:
         running = asyncio.ensure_future(work.run())
         asked = asyncio.ensure_future(self._stop.wait())
         await asyncio.wait([running, asked], return_when=asyncio.FIRST_COMPLETED)
