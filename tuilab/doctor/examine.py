@@ -3,7 +3,7 @@
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -39,7 +39,7 @@ reported.
 """
 
 Wait = Callable[[float], None]
-Task = Callable[[Place, float, Wait], Iterator[tuple[str, Any]]]
+Task = Callable[[Place, float, Wait], Iterable[tuple[str, Any]]]
 
 
 def _files(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
@@ -56,27 +56,15 @@ def _wheels(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]
     yield "libraries", libraries.look(place, found, environment.look(place), until)
 
 
-def _libcuda(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
-    yield "libcuda", libcuda.look(place, until)
-
-
-def _unhidden(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
-    yield "unhidden", libcuda.look_unhidden(place, until)
-
-
-def _sandbox(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
-    yield "sandbox", sandbox.look(place, until)
-
-
-def _devices(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
-    yield "devices", devices.look(place, until)
-
-
-def _tensorflow(place: Place, until: float, wait: Wait) -> Iterator[tuple[str, Any]]:
-    yield "tensorflow", tensorflow.look(place, until, wait)
-
-
-TASKS: tuple[Task, ...] = (_tensorflow, _files, _wheels, _libcuda, _unhidden, _sandbox, _devices)
+TASKS: tuple[Task, ...] = (
+    lambda place, until, wait: [("tensorflow", tensorflow.look(place, until, wait))],
+    _files,
+    _wheels,
+    lambda place, until, wait: [("libcuda", libcuda.look(place, until))],
+    lambda place, until, wait: [("unhidden", libcuda.look_unhidden(place, until))],
+    lambda place, until, wait: [("sandbox", sandbox.look(place, until))],
+    lambda place, until, wait: [("devices", devices.look(place, until))],
+)
 
 SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("packages", "packages", packages.probe),

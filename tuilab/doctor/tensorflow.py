@@ -88,16 +88,13 @@ def look(place: Place, until: float, wait: Callable[[float], None] = lambda seco
 
 
 def read(ran: children.Ran) -> TensorFlow:
-    begun = "starting"
     stages = []
     for line in ran.out.splitlines():
         try:
             stages.append(decode(line))
         except UNDECODED:
             continue
-    for stage in stages:
-        if isinstance(stage, Began):
-            begun = stage.what
+    begun = next((stage.what for stage in reversed(stages) if isinstance(stage, Began)), "starting")
     err = ran.err.decode(errors="replace")
     last = next((line for line in reversed(err.splitlines()) if line.strip()), "")
     return TensorFlow(
@@ -115,14 +112,15 @@ def probes(found: TensorFlow) -> tuple[Probe, ...]:
     return (_import(found), _build(found), _list(found), *(_work(found, what) for what in WORK))
 
 
+UNREACHED = "not reached"
+
+
 def _silent(found: TensorFlow, name: str) -> Probe:
     if found.crashed:
         return Probe(name, "fail", f"the process that ran this test {found.crashed}")
-    return Probe(
-        name,
-        "fail" if found.hung else "skip",
-        f"did not answer: {found.hung}" if found.hung else "not reached",
-    )
+    if found.hung:
+        return Probe(name, "fail", f"did not answer: {found.hung}")
+    return Probe(name, "skip", UNREACHED)
 
 
 def _import(found: TensorFlow) -> Probe:
@@ -139,7 +137,7 @@ def _import(found: TensorFlow) -> Probe:
 def _build(found: TensorFlow) -> Probe:
     name, built = "TensorFlow build", found.built
     if built is None:
-        return Probe(name, "skip", "not reached")
+        return Probe(name, "skip", UNREACHED)
     if not built.cuda:
         return Probe(name, "fail", "built without CUDA (is_cuda_build is False)")
     made = f"CUDA {built.cuda_version}, cuDNN {built.cudnn_version}, for {' '.join(built.architectures)}"
@@ -149,11 +147,8 @@ def _build(found: TensorFlow) -> Probe:
 def _list(found: TensorFlow) -> Probe:
     name, listed = "TensorFlow devices", found.listed
     if listed is None:
-        return (
-            _silent(found, name)
-            if found.imported and not found.imported.error
-            else Probe(name, "skip", "not reached")
-        )
+        imported = found.imported is not None and not found.imported.error
+        return _silent(found, name) if imported else Probe(name, "skip", UNREACHED)
     if listed.error:
         return Probe(name, "fail", sanitize_line(listed.error, 300))
     if not listed.gpus:
@@ -172,7 +167,7 @@ def _work(found: TensorFlow, what: str) -> Probe:
     if tried is None:
         if found.gpus and found.hung == what:
             return Probe(name, "fail", "did not answer in time")
-        return Probe(name, "skip", "not reached" if found.gpus else "no GPU to run it on")
+        return Probe(name, "skip", UNREACHED if found.gpus else "no GPU to run it on")
     if tried.error:
         return Probe(name, "fail", sanitize_line(tried.error, 300))
     return Probe(name, "ok", f"{tried.seconds:.2f} s for the first call, on {tried.device}")
