@@ -77,22 +77,19 @@ class Nvml:
 
     def __init__(self) -> None:
         self._lib = _pynvml()
-        try:
-            self._lib.nvmlInit()
-        except self._lib.NVMLError as error:
-            raise NvmlUnavailable(
-                f"no GPU figures: NVML reports “{sanitize_line(str(error), 200)}”"
-            ) from None
         self._counters: dict[int, tuple[float, int, int]] = {}
         self._looked: dict[int, float] = {}
         try:
-            self.count = int(self._lib.nvmlDeviceGetCount())
-            self._handles = [self._lib.nvmlDeviceGetHandleByIndex(i) for i in range(self.count)]
+            self._lib.nvmlInit()
+            try:
+                self.count = int(self._lib.nvmlDeviceGetCount())
+                self._handles = [self._lib.nvmlDeviceGetHandleByIndex(i) for i in range(self.count)]
+            except self._lib.NVMLError:
+                self.close()
+                raise
         except self._lib.NVMLError as error:
-            self.close()
-            raise NvmlUnavailable(
-                f"no GPU figures: NVML reports “{sanitize_line(str(error), 200)}”"
-            ) from None
+            why = sanitize_line(str(error), 200)
+            raise NvmlUnavailable(f"no GPU figures: NVML reports “{why}”") from None
 
     def close(self) -> None:
         try:
@@ -161,7 +158,7 @@ class Nvml:
         The first call covers the last second.
         """
         before, self._looked[index] = self._looked.get(index, time.time() - 1.0), time.time()
-        listed, use = _processes(self._lib, read), _computed(read.quiet(), before)
+        listed, use = _processes(read), _computed(read.quiet(), before)
         return listed and tuple(
             msgspec.structs.replace(one, use=use.get(one.pid, 0.0) if use else None) for one in listed
         )
@@ -173,14 +170,11 @@ class Nvml:
         direction and covers only those 20 ms.
         """
         lib = self._lib
-        fields = (
-            getattr(lib, "NVML_FI_DEV_PCIE_COUNT_TX_BYTES", None),
-            getattr(lib, "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", None),
-        )
+        fields = [getattr(lib, f"NVML_FI_DEV_PCIE_COUNT_{way}_BYTES", None) for way in ("TX", "RX")]
         if None in fields:
             read.unread["link traffic"] = "this nvidia-ml-py does not support the PCIe byte counters"
             return None, None
-        values = read("link traffic", "nvmlDeviceGetFieldValues", list(fields))
+        values = read("link traffic", "nvmlDeviceGetFieldValues", fields)
         if values is None:
             return None, None
         if any(value.nvmlReturn != 0 for value in values):
@@ -200,20 +194,20 @@ class _Reader:
     """Calls NVML functions for one device. Unreadable values become None, with a note."""
 
     def __init__(self, lib: Any, handle: Any) -> None:
-        self._lib, self._handle = lib, handle
+        self.lib, self._handle = lib, handle
         self.unread: dict[str, str] = {}
 
     def quiet(self) -> "_Reader":
-        return _Reader(self._lib, self._handle)
+        return _Reader(self.lib, self._handle)
 
     def __call__(self, what: str, call: str | Callable[[Any], Any], *arguments: Any) -> Any:
-        function = getattr(self._lib, call, None) if isinstance(call, str) else call
+        function = getattr(self.lib, call, None) if isinstance(call, str) else call
         if function is None:
             self.unread[what] = "this nvidia-ml-py does not support the call"
             return None
         try:
             return function(self._handle, *arguments)
-        except self._lib.NVMLError as error:
+        except self.lib.NVMLError as error:
             self.unread[what] = sanitize_line(str(error), 200)
             return None
 
@@ -243,16 +237,13 @@ def _link(read: _Reader) -> Link:
     )
 
 
-def _processes(lib: Any, read: _Reader) -> tuple[GpuProcess, ...] | None:
-    found = [
-        read("processes", "nvmlDeviceGetComputeRunningProcesses"),
-        read("processes", "nvmlDeviceGetGraphicsRunningProcesses"),
-    ]
-    if found[0] is None and found[1] is None:
+def _processes(read: _Reader) -> tuple[GpuProcess, ...] | None:
+    found = [read("processes", f"nvmlDeviceGet{kind}RunningProcesses") for kind in ("Compute", "Graphics")]
+    if found == [None, None]:
         return None
     by_pid = {p.pid: p for listed in found for p in listed or ()}
     return tuple(
-        GpuProcess(pid=int(p.pid), name=_process_name(lib, p.pid), memory=p.usedGpuMemory)
+        GpuProcess(pid=int(p.pid), name=_process_name(read.lib, p.pid), memory=p.usedGpuMemory)
         for p in sorted(by_pid.values(), key=lambda p: -(p.usedGpuMemory or 0))
     )
 
@@ -293,11 +284,8 @@ def slowed(which: int | str) -> dict[str, float]:
     and CUDA's order (fastest first) do not affect. The call is cheap and never raises (the result is empty if
     unreadable). One NVML session stays open for the process.
     """
-    found = _find(which)
-    if found is None:
+    if (read := _find(which)) is None:
         return {}
-    lib, handle = found
-    read = _Reader(lib, handle)
     counters = {
         text: read("slowed", "nvmlDeviceGetViolationStatus", policy) for policy, text in POLICIES.items()
     }
@@ -311,13 +299,10 @@ def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
     In a container, the driver reports the host's process ids, so the busiest process is assumed to be this
     process. `which` and failures are as in `slowed`.
     """
-    found = _find(which)
-    if found is None:
+    if (read := _find(which)) is None:
         return []
-    lib, handle = found
-    read = _Reader(lib, handle)
     use = _computed(read, since)
-    listed = _processes(lib, read) or ()
+    listed = _processes(read) or ()
     own = os.getpid()
     if own not in {p.pid for p in listed} | set(use):
         own = max(use, key=lambda pid: use[pid], default=own)
@@ -326,18 +311,18 @@ def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
 
 def link(which: int | str) -> Link | None:
     """Return the GPU's PCIe link; None if unreadable. `which` is as in `slowed`."""
-    found = _find(which)
-    return _link(_Reader(*found)) if found else None
+    read = _find(which)
+    return _link(read) if read is not None else None
 
 
-def _find(which: int | str) -> tuple[Any, Any] | None:
+def _find(which: int | str) -> _Reader | None:
     session = _shared()
     if session is None:
         return None
     lib = session._lib
     try:
         if isinstance(which, str):
-            return lib, lib.nvmlDeviceGetHandleByPciBusId(which.encode())
-        return lib, lib.nvmlDeviceGetHandleByIndex(which)
+            return _Reader(lib, lib.nvmlDeviceGetHandleByPciBusId(which.encode()))
+        return _Reader(lib, lib.nvmlDeviceGetHandleByIndex(which))
     except lib.NVMLError:
         return None
