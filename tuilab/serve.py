@@ -377,8 +377,7 @@ def allowed(host: str, origin: str | None, served: str) -> bool:
     All names of the loopback address count as equal. A request without an origin passes, because a browser
     always sends an origin with a foreign page's WebSocket request.
     """
-    loopback = {"localhost", "127.0.0.1", "::1"}
-    names = loopback if served in loopback else {served.lower()}
+    names = LOOPBACK if served in LOOPBACK else (served.lower(),)
     everywhere = served in ("0.0.0.0", "::")
     try:
         asked = urlsplit(f"//{host}").hostname or ""
