@@ -160,6 +160,7 @@ def test_a_run_is_in_the_history_and_can_be_exported(small, monkeypatch, tmp_pat
         ("run /no/such.toml", ("/no/such.toml", "could not be read")),
         ("verdicts stft-smal", ("stft-small",)),
         ("sweep stft-small --on tcp://127.0.0.1:1 --host gpu-07", ("--on",)),
+        ("sweep stft-small --on tcp://127.0.0.1:1 --trust", ("--trust", "a model")),
         ("export zzz", ("zzz", "tuilab history")),
         ("nonsense", ("nonsense",)),
         (__file__, (f"`tuilab watch {__file__}`", f"`tuilab run {__file__}`")),

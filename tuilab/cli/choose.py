@@ -31,10 +31,15 @@ class Named(NamedTuple):
 
 
 class Choice(NamedTuple):
-    resolve: Callable[[Lab], Awaitable[Settings]]
-    """Returns the settings. May ask a worker to open a file first."""
-    scope: str = ""
+    settings: Settings | None
+    """None for the user's code, whose parameters only a worker knows."""
+    declare: Callable[[Lab], Awaitable[Settings]]
+    """Asks a worker to open the user's code, and returns its settings."""
+    scope: str
     """Restricts which files the first worker may open; see `tuilab.model.requests.scope`."""
+
+    async def resolve(self, lab: Lab) -> Settings:
+        return self.settings or await self.declare(lab)
 
 
 def subject_argument(metavar: str = "PRESET") -> Callable[..., Any]:
@@ -54,15 +59,14 @@ def make_resolver(
     envs: Sequence[Environment] = (),
     claimed: bool = False,
 ) -> Choice:
-    """Return a function that turns the options into settings. Options for a preset are checked at once. The
-    parameters of a user's code are checked later, because only a worker knows them.
+    """Turn the options into settings: for a preset at once, for the user's code when `resolve` is called.
 
     check: called with the settings as soon as they are known. envs: environments to measure in, in addition
     to the hosts. claimed: require at least one claim. Raises InputError.
     """
     words = {**words}
     given = words.pop("settings")
-    opening = pop_opening(words)
+    opening = _pop_opening(words)
     name, subject = named
     if opening.inputs and not subject.place:
         expected = "FILE.py:NAME or a model; for a preset, use --set"
@@ -72,37 +76,26 @@ def make_resolver(
             "--trust, --code, --data", name, "a model: FILE.keras, FILE.h5 or FOLDER[:SIGNATURE]"
         )
     file = subject.place
-    if not file:
-        preset = preset_of(name, subject)
-        settings = replace(choose(preset, given=given, **words), hosts=hosts_with(envs, hosts))
-        check(settings)
-        if claimed:
-            check_claims(name, settings)
-
-        async def known(lab: Lab) -> Settings:
-            return settings
-
-        return Choice(known)
-    if claimed:
-        check_claims(name)
+    settings = None if file else choose(preset_of(name, subject), given=given, **words)
     places = hosts_with(envs, hosts, file)
 
-    async def declared(lab: Lab) -> Settings:
-        own = Own(await lab.questions.declare(file, opening), file, opening)
-        settings = replace(choose(own.preset, own, given, **words), hosts=places)
+    def chosen(settings: Settings) -> Settings:
+        settings = replace(settings, hosts=places)
         check(settings)
         return settings
 
-    return Choice(declared, scope(file, opening))
+    async def declare(lab: Lab) -> Settings:
+        own = Own(await lab.questions.declare(file, opening), file, opening)
+        return chosen(choose(own.preset, own, given, **words))
 
-
-def check_claims(name: str, settings: Settings | None = None) -> None:
-    if settings is None or not settings.preset.claims:
+    choice = Choice(settings and chosen(settings), declare, scope(file, opening) if file else "")
+    if claimed and (settings is None or not settings.preset.claims):
         expected = "a preset with a claim; `tuilab presets` lists them"
         raise InputError("--check", name, expected, f"{name} has no claim to check; expected {expected}")
+    return choice
 
 
-def pop_opening(words: dict[str, Any]) -> Opening:
+def _pop_opening(words: dict[str, Any]) -> Opening:
     """Remove the options for opening a model file from `words`, and return them. Raises InputError."""
     trust, code, data = words.pop("trust", False), words.pop("code", ""), words.pop("data", "")
     for path in (code, data):

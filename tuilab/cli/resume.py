@@ -5,12 +5,9 @@ import click
 from tuilab.cli import completion
 from tuilab.cli.choose import quiet_option
 from tuilab.cli.environment import chosen_environment, python_option
-from tuilab.cli.lab import open_history, with_lab
-from tuilab.cli.run import exit_code, show
-from tuilab.lab import Lab
+from tuilab.cli.lab import open_history
+from tuilab.cli.run import finish, run_with_lab
 from tuilab.lab.resume import check_code, environments_of, request
-from tuilab.model.result import RunResult
-from tuilab.model.run import RunState
 
 
 @click.command()
@@ -33,10 +30,4 @@ def resume(ctx: click.Context, /, run: str, as_json: bool) -> None:
     hosts = tuple(dict.fromkeys(arm.host for arm in request(earlier).arms))
     envs = [one for one in environments_of(earlier) if one.name or chosen_environment() is None]
 
-    async def resume_run(lab: Lab) -> tuple[RunState, RunResult]:
-        result = await lab.resume(earlier.run)
-        return lab.state.shown, result
-
-    state, result = with_lab(resume_run, hosts, envs)
-    show(result, as_json)
-    ctx.exit(exit_code(state, result))
+    finish(ctx, run_with_lab(lambda lab: lab.resume(earlier.run), hosts, envs), as_json)

@@ -1,8 +1,8 @@
 """`tuilab run`: measures a preset and prints the answer."""
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NoReturn
 
 import click
 
@@ -75,12 +75,33 @@ def run(
     if same := describe_same(envs):
         tell(same)
 
-    async def measure(lab: Lab) -> tuple[RunState, RunResult]:
-        result = await lab.measure(await choice.resolve(lab), budget=budget, cold=cold, together=together)
-        return lab.state.shown, result
+    async def measure(lab: Lab) -> RunResult:
+        return await lab.measure(await choice.resolve(lab), budget=budget, cold=cold, together=together)
 
     forks = BUDGET[budget].forks > 0 and not together and not envs
-    state, result = with_lab(measure, hosts_with(envs, hosts), envs, forks, choice.scope)
+    measured = run_with_lab(measure, hosts_with(envs, hosts), envs, forks, choice.scope)
+    finish(ctx, measured, as_json, against, check)
+
+
+def run_with_lab(measure: Callable[[Lab], Awaitable[RunResult]], *place: Any) -> tuple[RunState, RunResult]:
+    """Measure a run. place: the further arguments of `with_lab`. Returns the run's state and result."""
+
+    async def both(lab: Lab) -> tuple[RunState, RunResult]:
+        result = await measure(lab)
+        return lab.state.shown, result
+
+    return with_lab(both, *place)
+
+
+def finish(
+    ctx: click.Context,
+    measured: tuple[RunState, RunResult],
+    as_json: bool,
+    against: str = "",
+    check: bool = False,
+) -> NoReturn:
+    """Print a measured run, with the bounds for the GPU named `against`, and exit."""
+    state, result = measured
     result = held_against(state, result, against)
     show(result, as_json)
     ctx.exit(exit_code(state, result, check))

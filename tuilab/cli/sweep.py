@@ -5,30 +5,17 @@ from typing import Any
 
 import click
 
-from tuilab.cli.choose import (
-    Named,
-    arm_options,
-    check_claims,
-    host_option,
-    make_resolver,
-    model_options,
-    pop_opening,
-    subject_argument,
-)
+from tuilab.cli.choose import Named, arm_options, host_option, make_resolver, model_options, subject_argument
 from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.fleet import fleet_options, on_fleet
-from tuilab.cli.lab import with_lab
 from tuilab.cli.options import against_option
-from tuilab.cli.run import exit_code, show
+from tuilab.cli.run import finish, run_with_lab
 from tuilab.lab import Lab
-from tuilab.lab.presets import preset_of
-from tuilab.lab.roofs import held_against
-from tuilab.lab.settings import choose, chosen_sweep
+from tuilab.lab.settings import Settings, chosen_sweep
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
-from tuilab.model.run import RunState
-from tuilab.model.scenario import BudgetName
+from tuilab.model.scenario import BudgetName, Sweep
 
 
 @click.command()
@@ -68,33 +55,20 @@ def sweep(
     **words: Any,
 ) -> None:
     """Measure PRESET (or your own path/to/file.py:name) at many sizes and find the crossover."""
-    refine = not no_refine
-    if on is not None:
-        if hosts or envs or named.subject.place:
-            raise InputError(
-                "--on", on, "a preset and no --host: your own file is not sent to other machines"
-            )
-        pop_opening(words)
-        settings = choose(preset_of(*named), given=words.pop("settings"), **words)
-        if check:
-            check_claims(named.words, settings)
-        planned = chosen_sweep(settings, axes, refine)
-        state, result = on_fleet(on, jobs, lambda fleet: fleet.sweep(settings, planned, budget, cold))
+    if on is not None and (hosts or envs or named.subject.place):
+        raise InputError("--on", on, "a preset and no --host: your own file is not sent to other machines")
+
+    def planned(settings: Settings) -> Sweep:
+        return chosen_sweep(settings, axes, not no_refine)
+
+    choice = make_resolver(named, hosts, words, envs=envs, check=planned, claimed=check)
+
+    async def measure(lab: Lab) -> RunResult:
+        settings = await choice.resolve(lab)
+        return await lab.sweep(settings, planned(settings), budget=budget, cold=cold)
+
+    if on is not None and (preset := choice.settings) is not None:
+        measured = on_fleet(on, jobs, lambda fleet: fleet.sweep(preset, planned(preset), budget, cold))
     else:
-        choice = make_resolver(
-            named,
-            hosts,
-            words,
-            envs=envs,
-            check=lambda settings: chosen_sweep(settings, axes, refine),
-            claimed=check,
-        )
-
-        async def measure(lab: Lab) -> tuple[RunState, RunResult]:
-            result = await lab.sweep(await choice.resolve(lab), axes, budget=budget, cold=cold, refine=refine)
-            return lab.state.shown, result
-
-        state, result = with_lab(measure, hosts_with(envs, hosts), envs, scope=choice.scope)
-    result = held_against(state, result, against)
-    show(result, as_json)
-    ctx.exit(exit_code(state, result, check))
+        measured = run_with_lab(measure, hosts_with(envs, hosts), envs, False, choice.scope)
+    finish(ctx, measured, as_json, against, check)
