@@ -28,6 +28,13 @@ class Process(NamedTuple):
     name: str = ""
 
 
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of the data, even if the system accepts only parts at once. Raises OSError."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
 def die_with_parent(on: bool = True) -> None:
     """Make the kernel kill this process when the thread that started it ends.
 

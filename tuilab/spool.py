@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tuilab.model.events import PROTOCOL, Hello, encode, kind_of
 from tuilab.paths import data_folder, private_folder
-from tuilab.processes import since
+from tuilab.processes import since, write_all
 from tuilab.version import __version__
 
 BEGUN, KEPT, GOING_ON, DONE = ".new", ".kept", ".part", ".jsonl"
@@ -31,13 +31,6 @@ def file_of(place: str | Path, run: str, ending: str = KEPT) -> Path:
     The path is always inside the folder `place`, even for a malicious run id from a recording.
     """
     return Path(place, f"{Path(run).name}{ending}")
-
-
-def write_all(fd: int, data: bytes) -> None:
-    """Write all of the data, even if the system accepts only parts at once. Raises OSError."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
 
 
 class Spool:

@@ -12,7 +12,8 @@ from tests.made import regular_run
 from tuilab.history.spool import Found, collect, folder, settle
 from tuilab.history.store import Store
 from tuilab.model import events as e
-from tuilab.spool import Spool, write_all
+from tuilab.processes import write_all
+from tuilab.spool import Spool
 
 HERE = Path(__file__).parent
 WORKER = """

@@ -11,6 +11,7 @@ from tuilab.catalogue.load import load
 from tuilab.lab.proof import ON_CPU, on_cpu
 from tuilab.model.errors import InputError
 from tuilab.model.files import expanded, write_text
+from tuilab.model.parameters import shown
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
@@ -136,10 +137,10 @@ def _settings(preset: Preset) -> str:
     """Return what a preset measures, such as `adding and multiplying by numbers, side 32, ops 8, float32`."""
     variants = find(preset.workload).declaration.variants
     does = [each.does or each.name for each in variants if each.name in preset.arms.variants]
-    values = []
-    for name, value in preset.parameters.items():
-        said = f"{value:,}" if type(value) is int else str(value)
-        values.append(said if name == "dtype" else f"{name.replace('_', ' ')} {said}")
+    values = [
+        shown(value) if name == "dtype" else f"{name.replace('_', ' ')} {shown(value)}"
+        for name, value in preset.parameters.items()
+    ]
     return ", ".join([*does, *values])
 
 
@@ -219,7 +220,7 @@ def _describe_missing(report: "DocumentReport") -> str:
     )
 
 
-def open_fact_check(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
+def open_fact_check(document: str) -> tuple[FactCheck, list[Preset]]:
     """Return the claims and presets of a file or a bundled document. Raises InputError."""
     path = expanded(document)
-    return article(path) if path.exists() else bundled(document, presets)
+    return article(path) if path.exists() else bundled(document)

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from tuilab.history.connection import is_damage
 from tuilab.history.spool import mark_away
 from tuilab.history.store import Store
@@ -88,7 +86,7 @@ class SavedRuns:
         with the lab's settings for saving.
         """
         self.record().go_on(request.id)
-        return msgspec.structs.replace(request, spool=self._state.spool, finish=self._state.finish)
+        return self._state.kept(request)
 
     def go_on(self, request: Measure) -> bool:
         """Save the coming events of a request with the run that the request continues. Returns False if the

@@ -26,6 +26,7 @@ from tuilab.model.parameters import (
     check_values,
     is_numeric,
     nearest,
+    shown,
 )
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import size
@@ -37,10 +38,6 @@ from tuilab.workloads import find
 
 ALL = "all"
 BOTH = "both"
-
-
-def _shown(value: Value) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 class Own(NamedTuple):
@@ -85,9 +82,13 @@ class Settings:
 
         own: the hosts that are Python environments on this machine.
         """
-        if other is None or (self.file and not {*own, HERE}.issuperset(other.hosts)):
+        if other is None or self._is_sent(other.hosts, own):
             return self
         return replace(self, hosts=other.hosts)
+
+    def _is_sent(self, hosts: Collection[str], own: Collection[str]) -> bool:
+        """Return True if another machine would have to measure the user's file."""
+        return bool(self.file) and not {*own, HERE}.issuperset(hosts)
 
     @property
     def scenario(self) -> Scenario:
@@ -129,8 +130,8 @@ class Settings:
     def _other_values(self, swept: Collection[str] = ()) -> list[str]:
         before = self.as_declared.values
         return [
-            f"{parameter.label} {_shown(self.values[parameter.name])} instead of "
-            f"{_shown(before[parameter.name])}"
+            f"{parameter.label} {shown(self.values[parameter.name])} instead of "
+            f"{shown(before[parameter.name])}"
             for parameter in self.declaration.parameters
             if self.values[parameter.name] != before[parameter.name] and parameter.name not in swept
         ]
@@ -185,19 +186,14 @@ class Settings:
 
     def arms_on(self, machine: Machine | None) -> tuple[Arm, ...]:
         """Return the arms to measure on a machine. An unknown machine is assumed to have only a CPU."""
-        devices = [d.name for d in machine.devices] if machine and machine.devices else ["CPU:0"]
-        return expand(self.arms, self.declaration, self.values, devices)
+        return expand(self.arms, self.declaration, self.values, _devices_of(machine))
 
     def devices(self, machine: Machine | None, others: Mapping[str, Machine]) -> dict[str, list[str]]:
         """Return the devices of each host, by host name. An unknown host is assumed to have only a CPU.
 
         machine: this machine. others: machines of the other hosts, by host name.
         """
-        machines = {host: others.get(host) if host else machine for host in self.hosts}
-        return {
-            host: [d.name for d in known.devices] if known and known.devices else ["CPU:0"]
-            for host, known in machines.items()
-        }
+        return {host: _devices_of(others.get(host) if host else machine) for host in self.hosts}
 
     def request(
         self,
@@ -246,10 +242,14 @@ class Settings:
         """
         if stop in stops_of_hosts(known):
             hosts = hosts_at(stop, known)
-            if self.file and not {*own, HERE}.issuperset(hosts):
+            if self._is_sent(hosts, own):
                 raise InputError("device", stop, "this machine: your own files are not sent to others")
             return replace(self.with_arms(devices=("CPU", "GPU")), hosts=hosts)
         return replace(self.with_arms(devices=devices_at(stop)), hosts=("",))
+
+
+def _devices_of(machine: Machine | None) -> list[str]:
+    return [d.name for d in machine.devices] if machine and machine.devices else ["CPU:0"]
 
 
 def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ...]:

@@ -30,6 +30,7 @@ from tuilab.model.far import Asked, Choose, Over, Resize, Said, Shown, Signal, T
 from tuilab.model.files import read_regular
 from tuilab.model.program import Caught, Page, ProcessRow, StepTimes, Together
 from tuilab.model.sanitize import sanitize
+from tuilab.processes import write_all
 from tuilab.program.page import slowest
 from tuilab.report.program import programs_text
 from tuilab.runner.watched import KEPT_OUTPUT
@@ -377,9 +378,7 @@ def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], 
 
     def tell(what: Said) -> None:
         with lock, contextlib.suppress(OSError, ValueError):
-            line = memoryview(msgspec.json.encode(what) + b"\n")
-            while len(line):
-                line = line[os.write(out, line) :]
+            write_all(out, msgspec.json.encode(what) + b"\n")
 
     def changed() -> None:
         nonlocal shown

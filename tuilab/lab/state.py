@@ -251,16 +251,16 @@ class LabState:
         settings = self.settings
         assert settings is not None
         devices = settings.devices(self.machine, self.hosts.machines)
-        request = msgspec.structs.replace(
-            settings.request(devices, budget or self.budget, sweep, cold=cold, id=self.new_id()),
-            pace=self.paced,
-            spool=self.spool,
-            finish=self.finish,
-        )
+        request = settings.request(devices, budget or self.budget, sweep, cold=cold, id=self.new_id())
         if slid and budget is None and sweep is None:
             request = msgspec.structs.replace(request, budget=SLID)
+        request = self.kept(request)
         self.expect(request)
         return request
+
+    def kept(self, request: Measure) -> Measure:
+        """Return the request with the lab's settings for saving the run and for waiting for the screen."""
+        return msgspec.structs.replace(request, pace=self.paced, spool=self.spool, finish=self.finish)
 
     def further(self, budget: BudgetName | None = None) -> Measure | None:
         """Return the request that completes the stopped run on the screen, or adds processes to a finished
@@ -291,7 +291,7 @@ class LabState:
             resume.check_same(shown.machines, {"": machine})
         except InputError:
             return None
-        return msgspec.structs.replace(found, pace=self.paced, spool=self.spool, finish=self.finish)
+        return self.kept(found)
 
     def expect(self, request: Measure, earlier: RunState | None = None) -> None:
         """Prepare for the events of the requested run. earlier: state of the run that the request

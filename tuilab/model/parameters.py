@@ -87,6 +87,11 @@ class MultipleOf(
 Constraint = AtMost | MultipleOf
 
 
+def shown(value: Value) -> str:
+    """Format a number with all its digits (`10,240`), because "10k" could also mean 10,000."""
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
 def is_numeric(parameter: Parameter) -> bool:
     return isinstance(parameter, Integer | LogInteger)
 

@@ -13,7 +13,7 @@ from typing import BinaryIO, NoReturn
 from tuilab import processes
 from tuilab.model.errors import CLOSED
 from tuilab.model.events import Event, encode
-from tuilab.spool import Spool, write_all
+from tuilab.spool import Spool
 from tuilab.worker.temporary import folder_name
 
 STDIN, STDOUT, STDERR = 0, 1, 2
@@ -98,7 +98,7 @@ class Channel:
                         self.leave()
                     return
             try:
-                write_all(self._write_fd, line)
+                processes.write_all(self._write_fd, line)
             except OSError as error:
                 if error.errno == errno.EBADF:
                     self._say_closed()

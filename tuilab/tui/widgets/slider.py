@@ -13,7 +13,7 @@ from textual.reactive import var
 
 from tuilab.lab.slider import Control, cell_of, fine_step, next_mark, next_stop, stops, value_at
 from tuilab.model.errors import InputError
-from tuilab.model.parameters import Integer, LogInteger, Value, is_numeric, parse_value
+from tuilab.model.parameters import Integer, LogInteger, Value, is_numeric, parse_value, shown
 from tuilab.model.quantity import prefixed, suffixed
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import (
@@ -156,7 +156,7 @@ there shows the reason.
     def _value_field(self) -> Run:
         if self.typed is not None:
             return fit((self.typed + "▏")[-VALUE_WIDTH:], VALUE_WIDTH, "right"), TextStyle(reverse=True)
-        text = f"{words(self.value)} {self.parameter.unit}".strip()
+        text = f"{shown(self.value)} {self.parameter.unit}".strip()
         return fit(text, len(self._value), "right"), STRONG
 
     def _hint(self) -> str:
@@ -187,7 +187,7 @@ there shows the reason.
             return cells, [(end, MUTED)] if right else []
         there = stops(self.parameter)
         # A long name is shortened to fit between two "…", which stand for the other names.
-        names = [fit(name, min(cell_len(name), max(1, room - 5))) for name in map(words, there)]
+        names = [fit(name, min(cell_len(name), max(1, room - 5))) for name in map(shown, there)]
         widths = [3 + cell_len(name) for name in names]
         cells = min(6 * (len(there) - 1) + 1, room - sum(widths))
         if cells < len(there):
@@ -334,7 +334,7 @@ there shows the reason.
             self.message = f"{error.expected} is expected"  # shown after the typed text
             return
         if reason := self.control.reach.why_not(value):
-            self.message = f"{words(value)}: {reason}"
+            self.message = f"{shown(value)}: {reason}"
         else:
             self._type(None)
             self._take(value)
@@ -375,8 +375,3 @@ there shows the reason.
     def _drag_to(self, column: int) -> None:
         wanted = value_at(self.parameter, column - self._track.start, len(self._track), self.control.marks)
         self._go(wanted, -1, final=False)
-
-
-def words(value: Value) -> str:
-    """Format a number with all its digits (`10,240`), because "10k" could also mean 10,000."""
-    return value if isinstance(value, str) else f"{value:,}"
