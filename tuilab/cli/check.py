@@ -12,6 +12,7 @@ import msgspec
 from tuilab.catalogue.validate import validate
 from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
 from tuilab.cli.fact_check import measure_document
+from tuilab.cli.options import as_json as json_of
 from tuilab.cli.options import columns, file_or_output, not_over, one_of
 from tuilab.cli.prove import prove_document
 from tuilab.cli.said import tell
@@ -291,7 +292,7 @@ def rule_lines(as_json: bool = False) -> Iterator[str]:
     if as_json:
         names = ("code", "title", "severity", "preview", "why", "remedy")
         rows = [{name: getattr(rule, name) for name in names} for rule in RULES]
-        yield msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()
+        yield json_of(rows)
         return
     for rule in RULES:
         yield f"{rule.code}  {rule.title} ({rule.severity}{', preview' if rule.preview else ''})"

@@ -4,9 +4,9 @@ import shutil
 import sys
 
 import click
-import msgspec
 
 from tuilab.cli.environment import chosen_environment, python_option
+from tuilab.cli.options import emit
 from tuilab.doctor.examine import LIMIT_S, examine
 from tuilab.doctor.place import Place
 from tuilab.report.doctor import doctor_text
@@ -27,7 +27,7 @@ def doctor(as_json: bool) -> None:
         click.echo(f"examining this machine, at most {LIMIT_S:.0f} s …", err=True)
     report = examine(place, wait=_compiling if sys.stderr.isatty() else lambda seconds: None)
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(report), indent=2).decode())
+        emit(report)
     else:
         if environment is not None:
             click.echo(f"Of {environment.python}:")

@@ -8,8 +8,8 @@ import msgspec
 from tuilab import catalogue
 from tuilab.cli.choose import Named, make_resolver, quiet_option, shapes_option, subject_argument
 from tuilab.cli.environment import python_option
-from tuilab.cli.lab import emit, with_lab
-from tuilab.cli.options import columns
+from tuilab.cli.lab import with_lab
+from tuilab.cli.options import columns, emit
 from tuilab.lab import Lab
 from tuilab.lab.settings import Settings
 from tuilab.model.errors import InputError

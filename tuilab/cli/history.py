@@ -1,15 +1,17 @@
 """`tuilab history`: lists, compares, tags, prunes and exports earlier runs."""
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tuilab import catalogue
 from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
-from tuilab.cli.lab import emit, open_history
-from tuilab.cli.options import columns, one_of
+from tuilab.cli.lab import open_history
+from tuilab.cli.options import columns, emit, one_of
 from tuilab.cli.said import tell
 from tuilab.lab.history import History, imported, is_full
 from tuilab.model import moments
@@ -38,15 +40,14 @@ utc_option = click.option(
 )
 
 
+def limit_option(what: str) -> Callable[..., Any]:
+    about = f"Number of {what} to list, latest first."
+    return click.option("--limit", default=20, show_default=True, type=click.IntRange(1, 10**6), help=about)
+
+
 @click.group(invoke_without_command=True)
 @click.option("--search", default="", help="List only runs that contain all of these words.")
-@click.option(
-    "--limit",
-    default=20,
-    show_default=True,
-    type=click.IntRange(1, 1_000_000),
-    help="Number of runs to list, latest first.",
-)
+@limit_option("runs")
 @utc_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
@@ -125,13 +126,7 @@ def pin(run: str, as_: str) -> None:
 
 
 @history.command("programs")
-@click.option(
-    "--limit",
-    default=20,
-    show_default=True,
-    type=click.IntRange(1, 1_000_000),
-    help="Number of programs to list, latest first.",
-)
+@limit_option("programs")
 @utc_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def programs_(limit: int, as_json: bool) -> None:

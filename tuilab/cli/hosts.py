@@ -5,8 +5,8 @@ import sys
 import click
 import msgspec
 
-from tuilab.cli.lab import emit, open_history
-from tuilab.cli.options import columns
+from tuilab.cli.lab import open_history
+from tuilab.cli.options import columns, emit
 from tuilab.lab.machines import PresetRows, Row, compared, search, text_of
 from tuilab.model.parameters import Value
 from tuilab.model.result import CrossoverStatus

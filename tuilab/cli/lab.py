@@ -7,9 +7,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-import click
-import msgspec
-
 from tuilab.cli.choose import quiet
 from tuilab.cli.environment import chosen_environment
 from tuilab.cli.exits import unkept
@@ -28,10 +25,6 @@ T = TypeVar("T")
 class Stoppable(Protocol):
     def stop(self) -> object:
         """Stop the task; return False if it is not running."""
-
-
-def emit(data: Any) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
 
 
 def with_lab(

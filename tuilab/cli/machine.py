@@ -7,8 +7,8 @@ import msgspec
 
 from tuilab.cli.choose import host_option, quiet_option
 from tuilab.cli.environment import python_option
-from tuilab.cli.lab import emit, with_lab
-from tuilab.cli.options import columns
+from tuilab.cli.lab import with_lab
+from tuilab.cli.options import columns, emit
 from tuilab.cli.said import tell
 from tuilab.lab import Lab, roofs
 from tuilab.lab.hosts import checked_hosts

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
 
 from tuilab.model.datasheets import SHEETS, name_of, sheet
 from tuilab.model.errors import InputError
@@ -33,6 +35,14 @@ against_option = click.option(
     callback=_known_gpu,
     help="Show the best case on this GPU, computed from its data sheet: h100, rtx4090, …; `help` lists all.",
 )
+
+
+def as_json(data: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
+
+
+def emit(data: Any) -> None:
+    click.echo(as_json(data))
 
 
 def columns() -> int:

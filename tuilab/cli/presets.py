@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from tuilab import catalogue
-from tuilab.cli.options import columns
+from tuilab.cli.options import columns, emit
 from tuilab.model.errors import InputError
 from tuilab.model.search import contains
 from tuilab.report.rows import cut
@@ -59,7 +59,7 @@ def presets(as_json: bool, words: tuple[str, ...]) -> None:
     if words and not rows:
         raise InputError("presets", " ".join(words), "words of a preset; `tuilab presets` lists all")
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        emit(rows)
         return
     most = columns()
     width = max((len(row.name) for row in rows), default=0)

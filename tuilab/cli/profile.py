@@ -10,8 +10,8 @@ import msgspec
 
 from tuilab.cli.choose import Named, arm_options, make_resolver, subject_argument
 from tuilab.cli.environment import python_option
-from tuilab.cli.lab import emit, with_lab
-from tuilab.cli.options import columns
+from tuilab.cli.lab import with_lab
+from tuilab.cli.options import columns, emit
 from tuilab.lab import Lab
 from tuilab.lab.settings import Settings
 from tuilab.model.arms import HERE, Arm, family, labels

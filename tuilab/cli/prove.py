@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 import click
 import msgspec
 
-from tuilab.cli.lab import emit, with_lab
-from tuilab.cli.options import columns
+from tuilab.cli.lab import with_lab
+from tuilab.cli.options import columns, emit
 from tuilab.documents import DocumentReport
 from tuilab.documents.checker.files import FileResult
 from tuilab.lab import Lab

@@ -19,8 +19,8 @@ from tuilab.cli.choose import (
 )
 from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
-from tuilab.cli.lab import emit, with_lab
-from tuilab.cli.options import against_option, columns
+from tuilab.cli.lab import with_lab
+from tuilab.cli.options import against_option, columns, emit
 from tuilab.cli.said import tell
 from tuilab.interpreter import describe_same
 from tuilab.lab import Lab

@@ -2,8 +2,7 @@
 
 import click
 
-from tuilab.cli.lab import emit
-from tuilab.cli.options import one_of
+from tuilab.cli.options import emit, one_of
 from tuilab.report.schema import SCHEMAS
 from tuilab.report.schema import schema as schema_of
 

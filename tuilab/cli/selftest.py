@@ -4,8 +4,8 @@ import msgspec
 from tuilab.cli.choose import quiet_option
 from tuilab.cli.environment import python_option
 from tuilab.cli.exits import DONE, FINDINGS
-from tuilab.cli.lab import emit, with_lab
-from tuilab.cli.options import one_of
+from tuilab.cli.lab import with_lab
+from tuilab.cli.options import emit, one_of
 from tuilab.lab import Lab
 from tuilab.model.errors import WorkerError
 from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary

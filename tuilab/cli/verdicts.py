@@ -15,8 +15,8 @@ from tuilab.cli.choose import quiet_option
 from tuilab.cli.environment import python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, WORKER_FAILED
 from tuilab.cli.fleet import fleet_options, on_fleet
-from tuilab.cli.lab import emit, with_lab
-from tuilab.cli.options import one_of
+from tuilab.cli.lab import with_lab
+from tuilab.cli.options import emit, one_of
 from tuilab.lab import Lab
 from tuilab.lab.fleet import Fleet
 from tuilab.lab.presets import find_preset
