@@ -83,14 +83,13 @@ class _Staged:
     def finish(self, source: str) -> bool:
         """Write the rest of the run. Restore the run if it was deleted. Return True if the store changed."""
         run = self._started.run
-        hidden = not self._new and self._store.deleted(run)
         if self._new:
             self._write()
-            self._store.unstage(run)
+            self._store.undelete(run)
             self._new = False
         else:
             gained = _take(self._store, self._events)
-            self._store.unstage(run)
+            hidden = self._store.undelete(run)
             if not gained:
                 return hidden
         if self._ended is not None:

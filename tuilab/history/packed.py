@@ -224,13 +224,7 @@ def unpack(data: bytes, timed_s: float) -> Rounds:
     timed_s: total seconds in timed blocks, from the start of the run to the end of the piece. Raises Damaged.
     """
     piece = _decode_piece(data)
-    total = sum(piece.blocks)
-    sizes = _back("i", piece.sizes, piece.count)
-    if sum(sizes) != total or min(sizes) < 0:
-        raise Damaged("its rounds are incomplete")
-    calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
-    single = _back("B", piece.single, total)
-    latencies = _back("d", piece.latency, sum(single))
+    sizes, calls, seconds, single, latencies = _columns(piece)
     within = _within(piece, sizes)
     cells, start, taken = [], 0, 0
     for (arm, point), count, rounds in zip(piece.cells, piece.blocks, within, strict=True):
@@ -242,7 +236,6 @@ def unpack(data: bytes, timed_s: float) -> Rounds:
             )
         )
         start, taken = end, taken + sung
-    elapsed = _back("d", piece.elapsed, piece.count)
     return Rounds(
         run=piece.run,
         count=piece.count,
@@ -250,8 +243,22 @@ def unpack(data: bytes, timed_s: float) -> Rounds:
         canaries=_back("d", piece.canary, sum(_back("B", piece.sung, piece.count))),
         repeated=sum(_back("B", piece.repeated, piece.count)),
         timed_s=timed_s,
-        elapsed=elapsed,
+        elapsed=_back("d", piece.elapsed, piece.count),
     )
+
+
+def _columns(
+    piece: _Piece,
+) -> tuple["array[int]", "array[int]", "array[float]", "array[int]", "array[float]"]:
+    """Return the number of blocks in each round; and the calls, the seconds and the flag `single` of each
+    block; and the latencies. Raises Damaged.
+    """
+    total, sizes = sum(piece.blocks), _back("i", piece.sizes, piece.count)
+    if sum(sizes) != total or min(sizes) < 0:
+        raise Damaged("its rounds are incomplete")
+    single = _back("B", piece.single, total)
+    calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
+    return sizes, calls, seconds, single, _back("d", piece.latency, sum(single))
 
 
 def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
@@ -286,20 +293,16 @@ def _order(piece: _Piece) -> "array[int]":
 def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
     """Yield each round of a piece with the number of its event. Raises Damaged."""
     piece = _decode_piece(data)
-    total, count = sum(piece.blocks), piece.count
-    calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
-    single = _back("B", piece.single, total)
-    latencies = iter(_back("d", piece.latency, sum(single)))
-    lone = [next(latencies) if there else None for there in single]
+    count = piece.count
+    sizes, calls, seconds, single, latencies = _columns(piece)
+    left = iter(latencies)
+    lone = [next(left) if there else None for there in single]
     next_of = list(accumulate([0, *piece.blocks[:-1]])) if piece.blocks else []
     order = iter(_order(piece))
     sung = _back("B", piece.sung, count)
     canaries = iter(_back("d", piece.canary, sum(sung)))
     timed = None if piece.timed is None else _back("d", piece.timed, count)
     repeated, elapsed = _back("B", piece.repeated, count), _back("d", piece.elapsed, count)
-    sizes = _back("i", piece.sizes, count)
-    if sum(sizes) != total:
-        raise Damaged("its rounds are incomplete")
     numbers = accumulate(_back("q", piece.numbers, count))
     indices = accumulate(_back("q", piece.indices, count))
     for i, (number, index) in enumerate(zip(numbers, indices, strict=True)):

@@ -257,15 +257,11 @@ class Runs:
             self._pack(run)
 
     def stage(self, started: e.RunStarted) -> None:
-        """Start a run that stays hidden until `unstage`."""
+        """Start a run that stays hidden until `undelete`."""
         with self.at_once():
             self._begin(started)
             query = "UPDATE runs SET deleted_at = ? WHERE run = ?"
             self.connection.execute(query, (STAGED, started.run))
-
-    def unstage(self, run: str) -> None:
-        """Show a run that `stage` hid or that was deleted."""
-        self.connection.execute("UPDATE runs SET deleted_at = NULL WHERE run = ?", (run,))
 
     def purge_staged(self, run: str) -> None:
         self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at = ?", (run, STAGED))

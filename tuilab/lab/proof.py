@@ -78,10 +78,10 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     preset: str
     """Name of the measured preset; "" if nothing was measured."""
-    said_s: float | None
+    said_s: float | None = None
     """Seconds per call that code with this mistake reports; None if it reports no time."""
-    true_s: float | None
-    factor: float | None
+    true_s: float | None = None
+    factor: float | None = None
     """The larger of `said_s` and `true_s` divided by the smaller one; None if either time is None."""
     factor_ci95: tuple[float, float] | None = None
     """The 95% interval of `factor`; None if unknown, for example if `said_s` includes a first call, which
@@ -215,16 +215,7 @@ def on_cpu(preset: Preset) -> Preset:
 
 def _unproven(proof: Proof, why: str) -> Proven:
     found, name = proof.finding, proof.preset.name if proof.preset else ""
-    return Proven(
-        code=found.code,
-        line=found.line,
-        preset=name,
-        said_s=None,
-        true_s=None,
-        factor=None,
-        compared=why,
-        sentence=why,
-    )
+    return Proven(code=found.code, line=found.line, preset=name, compared=why, sentence=why)
 
 
 def proven(proof: Proof, result: RunResult) -> Proven:
