@@ -82,7 +82,7 @@ async def test_further_processes_are_forked_and_leave_nothing(monkeypatch, besid
     await rig.lab.measure(request(precision=1e-9))
     await rig.until(lambda: rig.of(Finished))
     pids = rig.lab._forking._zygotes.pids
-    assert len(pids) == 2 and rig.lab._forking._zygotes.memory > 2**24
+    assert len(pids) == 2
     await rig.close()
     started = rig.of(RunStarted)
     assert [event.worker for event in started] == [0, 1, 2, 3]

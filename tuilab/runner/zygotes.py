@@ -122,19 +122,6 @@ class Zygotes:
         for process in self._processes:
             await process.wait()
 
-    @property
-    def memory(self) -> int:
-        """The zygotes' memory in bytes. Pages that processes share are counted proportionally."""
-        return sum(_proportional(pid) for pid in self.pids)
-
-
-def _proportional(pid: int) -> int:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    return 0
-
 
 def no_gpu_in_sight() -> bool:
     """Return True if no NVIDIA driver is loaded.
