@@ -455,8 +455,8 @@ def record(folder: Path, names: list[str]) -> int:
     from tests.contradictions.collected import contradictions
     from tuilab import catalogue
     from tuilab.analysis.verdicts import judge
-    from tuilab.catalogue.plan import scenario
     from tuilab.history import recording
+    from tuilab.lab.settings import Settings
     from tuilab.model.events import Finished
     from tuilab.model.expand import expand
     from tuilab.model.requests import Measure
@@ -472,7 +472,7 @@ def record(folder: Path, names: list[str]) -> int:
     for preset in catalogue.load().presets:
         if names and preset.name not in names:
             continue
-        values = scenario(preset)
+        values = Settings.of(preset).scenario
         arms = expand(preset.arms, find(preset.workload).declaration, values.parameters, devices)
         request = Measure(
             id=uuid.uuid4().hex, scenario=values, arms=arms, budget=budget, preset=preset.name,

@@ -13,7 +13,7 @@ from tests.benchmarks import still, written
 from tests.conftest import Worker
 from tuilab.analysis.summary import summarise
 from tuilab.catalogue import load
-from tuilab.catalogue.plan import scenario
+from tuilab.lab.settings import Settings
 from tuilab.model.arms import ArmSelection
 from tuilab.model.expand import expand
 from tuilab.model.requests import Measure
@@ -26,7 +26,7 @@ HEAD = ("budget", "wall", "rounds", "repeated", "timed share", "reached", "flags
 
 def row(worker: Worker, name: str, budget: BudgetName) -> list[str]:
     preset = load().find(name)
-    chosen = scenario(preset)
+    chosen = Settings.of(preset).scenario
     arms = expand(ArmSelection(devices=("CPU:0",)), find(preset.workload).declaration, chosen.parameters)
     begun = time.perf_counter()
     asked = Measure(id=uuid.uuid4().hex, scenario=chosen, arms=arms, budget=BUDGET[budget], preset=name)

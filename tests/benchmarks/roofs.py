@@ -26,7 +26,7 @@ from tuilab import catalogue
 from tuilab.analysis.reading import estimate_at, measured, value_at
 from tuilab.analysis.roofline import arm_floor, better
 from tuilab.analysis.roofline_words import against_roof
-from tuilab.catalogue.plan import scenario
+from tuilab.lab.settings import Settings
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand
 from tuilab.model.parameters import Integer, LogInteger, check_values
@@ -193,7 +193,7 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
         if names and preset.name not in names:
             continue
         declaration = find(preset.workload).declaration
-        own = scenario(preset)
+        own = Settings.of(preset).scenario
         arms = [a for a in expand(preset.arms, declaration, own.parameters) if a.device == "CPU:0"]
         sweep = _sweep(declaration, own.parameters)
         if not arms or sweep is None:

@@ -4,7 +4,8 @@ import pytest
 
 from tuilab import catalogue
 from tuilab.catalogue.load import LARGEST_FILE
-from tuilab.catalogue.plan import parse_axis, parse_settings, scenario
+from tuilab.catalogue.plan import parse_axis, parse_settings
+from tuilab.lab.settings import Settings
 from tuilab.model.arms import ArmPattern
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand
@@ -87,7 +88,7 @@ def test_every_shipped_preset_loads():
 def test_settings_overlay_the_preset(load):
     preset = load(good=GOOD).find("good")
     changes = parse_settings(STFT, ["samples=64k", "pad_end=on"])
-    values = scenario(preset, changes).parameters
+    values = Settings.of(preset).with_values(changes).values
     assert (values["samples"], values["pad_end"], values["frame_step"]) == (65_536, True, 256)
     for bad in ("dtype=float16", "sampels=1", "samples"):
         with pytest.raises(InputError):
@@ -141,7 +142,7 @@ def test_each_claim_names_arms_that_its_preset_has_on_a_gpu_machine(preset):
     """A claim about copied inputs, for example, cannot be decided if the preset's workload has no copies."""
     declaration = find(preset.workload).declaration
     devices = ["CPU:0", "GPU:0", "GPU:1"]
-    arms = expand(preset.arms, declaration, scenario(preset).parameters, devices)
+    arms = expand(preset.arms, declaration, Settings.of(preset).values, devices)
     for claim in preset.claims:
         for pattern in patterns(claim.when):
             assert any(pattern.matches(arm) for arm in arms), f"{claim.text}: none of {arms} is {pattern}"

@@ -18,8 +18,9 @@ from tests.made import EAGER, GPU_GRAPH, GRAPH, folded
 from tests.worker.measure.test_known_truths import TRUTHS, run_of
 from tests.workloads.test_own import run
 from tests.workloads.test_presets import PRESETS, SMALLER, measured
-from tuilab.catalogue.plan import ladder, scenario
+from tuilab.catalogue.plan import ladder
 from tuilab.history.recording import read
+from tuilab.lab.settings import Settings
 from tuilab.model import events as e
 from tuilab.model.arms import ArmPattern, ArmSelection
 from tuilab.model.claims import Claim, Faster
@@ -165,7 +166,7 @@ def end(preset: Preset, size: str) -> dict[str, int]:
     fitting = []
     for value in ladder(axis):
         with contextlib.suppress(InputError):
-            values = scenario(preset, {axis.name: value}).parameters
+            values = Settings.of(preset).with_values({axis.name: value}).values
             arms = expand(preset.arms, workload.declaration, values, ("CPU:0",))
             flop = (
                 max((workload.work(values, arm).flop or 0 for arm in arms), default=0) if workload.work else 0

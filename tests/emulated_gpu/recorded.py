@@ -37,7 +37,7 @@ def main() -> None:
     from tests.conftest import Worker
     from tests.emulated_gpu.build import environment
     from tuilab import catalogue
-    from tuilab.catalogue.plan import scenario
+    from tuilab.lab.settings import Settings
     from tuilab.model.expand import expand
     from tuilab.model.scenario import Budget
     from tuilab.workloads import find
@@ -45,7 +45,7 @@ def main() -> None:
     budget = Budget(name="quick", warm_s=0.05, warm_limit_s=0.1, precision=0.05, rounds=20, limit_s=4.0)
     worker = Worker(cpus=1, environment=environment(1, kernel_us=500, pace_ns=2.5))
     preset = next(each for each in catalogue.load().presets if each.name == "stft-small")
-    values = scenario(preset)
+    values = Settings.of(preset).scenario
     devices = [device.name for device in worker.machine.devices]
     arms = expand(preset.arms, find(preset.workload).declaration, values.parameters, devices)
     run = Measure(id="run", scenario=values, arms=arms, budget=budget, preset=preset.name)

@@ -9,7 +9,7 @@ from tests.conftest import Worker
 from tests.contradictions.collected import contradictions
 from tests.workloads.test_presets import PRESETS, SMALLER, measured
 from tuilab.analysis.verdicts import judge
-from tuilab.catalogue.plan import scenario
+from tuilab.lab.settings import Settings
 from tuilab.model.expand import expand
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Budget
@@ -94,7 +94,7 @@ def test_statements_about_cpu_and_gpu_agree_everywhere(one: Worker, name: str) -
 def test_eight_gpus_have_as_many_arms_as_one() -> None:
     preset = PRESETS["matmul-dtypes"]
     declaration = find(preset.workload).declaration
-    values = scenario(preset).parameters
+    values = Settings.of(preset).values
     counts = {
         count: len(expand(preset.arms, declaration, values, ["CPU:0", *(f"GPU:{n}" for n in range(count))]))
         for count in (1, 2, 8)

@@ -18,8 +18,8 @@ from tests.emulated_gpu.test_presets import LIGHTER
 from tests.made import folded
 from tests.workloads.test_presets import PRESETS
 from tuilab.analysis.summary import summarise
-from tuilab.catalogue.plan import scenario
 from tuilab.history import recording
+from tuilab.lab.settings import Settings
 from tuilab.model.expand import expand
 from tuilab.model.points import grid
 from tuilab.model.requests import Measure
@@ -48,7 +48,8 @@ def test_no_sentence_is_false(worker: Worker, name: str) -> None:
     preset = PRESETS[name]
     declaration, devices = find(preset.workload).declaration, [d.name for d in worker.machine.devices]
     known = {p.name for p in declaration.parameters}
-    values = scenario(preset, {k: v for k, v in LIGHTER.get(name, {}).items() if k in known})
+    changes = {k: v for k, v in LIGHTER.get(name, {}).items() if k in known}
+    values = Settings.of(preset).with_values(changes).scenario
     every = preset.arms
     if len(worker.machine.gpus) > 1 and "GPU" in every.devices:
         every = msgspec.structs.replace(every, devices=("CPU", "GPU:*"))

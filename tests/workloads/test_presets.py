@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import fold
 from tuilab import catalogue
 from tuilab.analysis.verdicts import judge
-from tuilab.catalogue.plan import scenario
+from tuilab.lab.settings import Settings
 from tuilab.model.arms import ArmSelection
 from tuilab.model.claims import Claim, Faster
 from tuilab.model.expand import expand
@@ -101,7 +101,7 @@ def test_a_preset_has_claim_and_fault_and_advice(name):
 def test_a_preset_has_a_cpu_arm_and_modest_defaults(name):
     preset = PRESETS[name]
     workload = find(preset.workload)
-    values = scenario(preset).parameters
+    values = Settings.of(preset).values
     assert workload.memory is not None and workload.memory(values) < 2 * 10**9
     arms = expand(preset.arms, workload.declaration, values, ("CPU:0",))
     assert any(arm.device == "CPU:0" for arm in arms)
@@ -111,7 +111,8 @@ def measured(worker, name, smaller=SMALLER, arms=lambda arm: True, budget=TOUCH,
     preset = PRESETS[name]
     declaration = find(preset.workload).declaration
     known = {p.name for p in declaration.parameters}
-    values = scenario(preset, {k: v for k, v in smaller.get(name, {}).items() if k in known})
+    changes = {k: v for k, v in smaller.get(name, {}).items() if k in known}
+    values = Settings.of(preset).with_values(changes).scenario
     devices = [device.name for device in worker.machine.devices if device.name != "CPU:1"]
     request = Measure(
         id=uuid.uuid4().hex,

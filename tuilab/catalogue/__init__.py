@@ -1,6 +1,5 @@
 """Finds presets, reads them, and checks them against their workloads."""
 
 from tuilab.catalogue.load import Catalogue, Problem, load
-from tuilab.catalogue.plan import scenario
 
-__all__ = ["Catalogue", "Problem", "load", "scenario"]
+__all__ = ["Catalogue", "Problem", "load"]

@@ -1,25 +1,17 @@
-"""Turns a preset and a user's changes into a measurement request."""
+"""Reads the settings and sweeps that a user types."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from tuilab.catalogue.validate import MOST_POINTS, numeric
 from tuilab.model.errors import InputError
-from tuilab.model.parameters import Integer, LogInteger, Value, check_values, nearest, parse_value
+from tuilab.model.parameters import Integer, LogInteger, Value, nearest, parse_value
 from tuilab.model.preset import Preset
-from tuilab.model.scenario import Axis, Scenario, Sweep
+from tuilab.model.scenario import Axis, Sweep
 from tuilab.model.workload import Declaration
-from tuilab.workloads import find
 from tuilab.workloads.declare import guessed
 
-
-def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scenario:
-    """Return the preset's scenario with some values changed. Raises InputError with the name of an
-    invalid parameter.
-    """
-    declaration = find(preset.workload).declaration
-    given = {**preset.parameters, **(changes or {})}
-    return Scenario(preset.workload, check_values(declaration.parameters, declaration.constraints, given))
+MOST_RUNGS = 9
 
 
 def parse_settings(declaration: Declaration, settings: Sequence[str], own: bool = False) -> dict[str, Value]:
@@ -59,13 +51,13 @@ def near(parameter: Integer | LogInteger) -> tuple[int, ...]:
     return tuple(sorted({nearest(parameter, size) for size in sizes}))
 
 
-def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
-    """Return at most `most` allowed values with roughly constant ratios, from the lowest value to the
+def ladder(parameter: Integer | LogInteger) -> tuple[int, ...]:
+    """Return at most `MOST_RUNGS` allowed values with roughly constant ratios, from the lowest value to the
     highest.
     """
     start = max(parameter.low, parameter.step if isinstance(parameter, Integer) else 1)
-    ratio = (parameter.high / start) ** (1 / (most - 1))
-    return tuple(sorted({parameter.low, *(nearest(parameter, start * ratio**i) for i in range(most))}))
+    ratio = (parameter.high / start) ** (1 / (MOST_RUNGS - 1))
+    return tuple(sorted({parameter.low, *(nearest(parameter, start * ratio**i) for i in range(MOST_RUNGS))}))
 
 
 def parse_axis(declaration: Declaration, text: str) -> Axis:
