@@ -3,10 +3,8 @@
 from textual.app import ComposeResult
 from textual.widget import Widget
 
-from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.model.events import Log
-from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.views.base import View
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.look import BAD, FAINT, MUTED, WARN
@@ -24,11 +22,8 @@ Every line printed by TensorFlow, by your code, or by the lab itself; no output 
 """
     wants = Change.LOG
 
-    def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:
-        super().__init__(lab, viewing, id)
-        self.table = log_table()
-
     def compose(self) -> ComposeResult:
+        self.table = log_table()
         yield Filtered("log", self.table)
 
     def place(self) -> Widget:

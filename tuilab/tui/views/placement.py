@@ -21,7 +21,6 @@ from tuilab.presentation.placement import (
     layers,
 )
 from tuilab.presentation.status import why_empty
-from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.views.base import View
 from tuilab.tui.views.filtered import Filtered
 from tuilab.tui.widgets.look import ACCENT, MUTED, WARN, TextStyle
@@ -86,11 +85,7 @@ column.
     PlacementView OptionList:focus { background-tint: transparent; }
     """
 
-    def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:
-        super().__init__(lab, viewing, id)
-        self._drawn: object = None
-        self._groups: list[Group | LayerGroup] = []
-        self._rows = PlacementRows(RunState())
+    _drawn: object = None
 
     def compose(self) -> ComposeResult:
         yield OptionList(compact=True, markup=False)
@@ -108,7 +103,8 @@ column.
         if version(state) != self._drawn:
             self._drawn = version(state)
             self.table.labels = {arm: known.label for arm, known in state.arms.items()}
-            self._rows, self._groups = PlacementRows(state), [*groups(state), *layers(state)]
+            self._rows = PlacementRows(state)
+            self._groups: list[Group | LayerGroup] = [*groups(state), *layers(state)]
             self.table.set_rows(self._rows)
             listed = self.query_one(OptionList)
             listed.display = bool(self._groups)

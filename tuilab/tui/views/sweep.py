@@ -7,12 +7,10 @@ from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.presentation.status import why_empty
-from tuilab.presentation.view_options import ViewOptions
 from tuilab.report.chart import Chart, live_chart
 from tuilab.report.rows import crossing_lines, unmeasured_lines
 from tuilab.report.sweep import describe_point, heat_of, pair, sweep_chart
@@ -46,9 +44,8 @@ preset.
         Binding("enter", "measure_here", "measure here", show=False, id="sweep.measure"),
     ]
 
-    def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:
-        super().__init__(lab, viewing, id)
-        self._here: tuple[str, int] | None = None
+    _here: tuple[str, int] | None = None
+    """The point that the user selected on a curve: key of the series, and size."""
 
     def compose(self) -> ComposeResult:
         yield Plot()

@@ -6,11 +6,9 @@ from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from tuilab.lab import Lab
 from tuilab.model.profile import OpTime
 from tuilab.model.quantity import seconds
 from tuilab.presentation.timeline import Profiling, summary_lines
-from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.screens.menu import MenuScreen
 from tuilab.tui.views.base import View, fitting
 from tuilab.tui.views.sentences import Sentences
@@ -40,11 +38,8 @@ profile is saved with the run, so a replay can show it.
         Binding("V", "profile(0)", "profile again", show=False, id="timeline.again"),
     ]
 
-    def __init__(self, lab: Lab, viewing: ViewOptions, id: str | None = None) -> None:
-        super().__init__(lab, viewing, id)
-        self._profiling = Profiling(lab)
-
     def compose(self) -> ComposeResult:
+        self._profiling = Profiling(self.lab)
         yield Sentences()
         yield Timeline()
         yield ops_table()
