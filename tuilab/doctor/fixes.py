@@ -1,6 +1,7 @@
 """Builds the exact commands that fix a cause, for this Python, container and distribution."""
 
 import shlex
+from collections.abc import Mapping
 
 from tuilab.doctor.findings import Findings
 
@@ -74,10 +75,15 @@ def other_machine(why: str) -> str:
 def install_driver(f: Findings) -> str:
     if f.hardware.wsl:
         return "wsl --update  # in Windows, after installing NVIDIA's driver for Windows"
-    for name in f.hardware.distribution:
-        if name in DRIVER_BY_DISTRIBUTION:
-            return DRIVER_BY_DISTRIBUTION[name]
-    return "sudo reboot  # after installing the driver from https://www.nvidia.com/drivers"
+    other = "sudo reboot  # after installing the driver from https://www.nvidia.com/drivers"
+    return _here(f, DRIVER_BY_DISTRIBUTION) or other
+
+
+def _here(f: Findings, commands: Mapping[str, str]) -> str:
+    """Return the command for this distribution; "" if there is none. commands: by ID or ID_LIKE of
+    /etc/os-release.
+    """
+    return next((commands[name] for name in f.hardware.distribution if name in commands), "")
 
 
 DRIVER_BY_DISTRIBUTION = {
@@ -98,13 +104,14 @@ def user_space(f: Findings) -> str:
     major = f.kernel.version.partition(".")[0]
     if "ubuntu" in f.hardware.distribution and major.isdigit():
         return f"sudo apt-get install -y libnvidia-compute-{major}"
-    if "debian" in f.hardware.distribution:
-        return "sudo apt-get install -y libcuda1 libnvidia-ml1"
-    if "fedora" in f.hardware.distribution:
-        return "sudo dnf install -y xorg-x11-drv-nvidia-cuda-libs"
-    if "arch" in f.hardware.distribution:
-        return "sudo pacman -S --needed nvidia-utils"
-    return install_driver(f)
+    return _here(f, USER_SPACE_BY_DISTRIBUTION) or install_driver(f)
+
+
+USER_SPACE_BY_DISTRIBUTION = {
+    "debian": "sudo apt-get install -y libcuda1 libnvidia-ml1",
+    "fedora": "sudo dnf install -y xorg-x11-drv-nvidia-cuda-libs",
+    "arch": "sudo pacman -S --needed nvidia-utils",
+}
 
 
 def load_module(f: Findings) -> str:
@@ -117,10 +124,8 @@ def load_module(f: Findings) -> str:
         return f"sudo mokutil --import {key} && sudo reboot  # choose “Enroll MOK” at the next boot"
     if kernel.module:
         return "sudo modprobe nvidia && sudo modprobe nvidia_uvm"
-    for name in f.hardware.distribution if kernel.built_for or kernel.dkms else ():
-        if name in MODULE_BY_DISTRIBUTION:
-            return f"{MODULE_BY_DISTRIBUTION[name]} && sudo modprobe nvidia"
-    return install_driver(f)
+    build = _here(f, MODULE_BY_DISTRIBUTION) if kernel.built_for or kernel.dkms else ""
+    return f"{build} && sudo modprobe nvidia" if build else install_driver(f)
 
 
 MODULE_BY_DISTRIBUTION = {
@@ -136,9 +141,7 @@ MODULE_BY_DISTRIBUTION = {
 
 def keep_out(f: Findings, driver: str) -> str:
     """Return the commands that keep another kernel driver from taking the GPU at the next boot."""
-    image = next(
-        (INITRAMFS[name] for name in f.hardware.distribution if name in INITRAMFS), "update-initramfs -u"
-    )
+    image = _here(f, INITRAMFS) or INITRAMFS["debian"]
     file = f"/etc/modprobe.d/blacklist-{driver}.conf"
     return f"echo 'blacklist {driver}' | sudo tee {file} && sudo {image} && sudo reboot"
 
