@@ -1,7 +1,7 @@
 """Evaluates Keras calls: layers, models, policies and training."""
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, calls_of
-from tuilab.documents.interpreter.library import Arguments, bind, handles, is_keras_3
+from tuilab.documents.interpreter.library import Arguments, bind, handles, is_keras_3, record
 from tuilab.documents.interpreter.names import STEPS, TRAINS
 from tuilab.documents.interpreter.tensors import nested_shape
 from tuilab.documents.interpreter.values import (
@@ -51,32 +51,22 @@ def _data_set(train: int, test: int, image: tuple[int, ...]) -> Value:
 
 @handles("tf.keras.layers.")
 def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    made = Layer(name.rpartition(".")[2], args.values, args.line)
-    interpreter.event("build", name, args.line, args.values, made)
-    return made
+    return record(interpreter, "build", name, args, Layer(name.rpartition(".")[2], args.values, args.line))
 
 
 @handles("tf.saved_model.load", "tensorflow_hub.load")
 def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Evaluate a call that loads a SavedModel, whose functions and signatures are already traced."""
-    made = OpaqueObject("saved", name)
-    interpreter.event("build", name, args.line, args.values, made)
-    return made
+    return record(interpreter, "build", name, args, OpaqueObject("saved", name))
 
 
 @handles("tf.saved_model.loader.load")
 def load_into_session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    interpreter.event("build", name, args.line, args.values)
-    return Unknown(f"the result of {name}", args.line)
-
-
-@handles("tensorflow_hub.KerasLayer")
-def hub_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    return layer(interpreter, "tf.keras.layers.KerasLayer", args)
+    return record(interpreter, "build", name, args)
 
 
 # Layers and models of other Keras libraries, and models from Hugging Face's library.
-@handles(*(f"{library}.layers." for library in ("keras_cv", "keras_nlp", "keras_hub")))
+@handles("tensorflow_hub.KerasLayer", *(f"{x}.layers." for x in ("keras_cv", "keras_nlp", "keras_hub")))
 def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return layer(interpreter, f"tf.keras.layers.{name.rpartition('.')[2]}", args)
 
@@ -90,11 +80,8 @@ def further_model(interpreter: Interpreter, name: str, args: Arguments) -> Value
     makes = parts[-1] in ("from_pretrained", "from_preset", "from_config") or parts[-1][:1].isupper()
     ours = parts[0] != "transformers" or any(part.startswith("TF") for part in parts)
     if not makes or not ours:
-        interpreter.event("opaque", name, args.line, args.values)
-        return Unknown(f"the result of {name}", args.line)
-    made = OpaqueObject("saved", name)
-    interpreter.event("build", name, args.line, args.values, made)
-    return made
+        return record(interpreter, "opaque", name, args)
+    return record(interpreter, "build", name, args, OpaqueObject("saved", name))
 
 
 @handles("tf.keras.Sequential", "tf.keras.models.Sequential")
@@ -105,8 +92,7 @@ def sequential(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         made.layers, made.open = list(layers.items), layers.open
     elif layers != NONE:
         made.open = True
-    interpreter.event("build", "tf.keras.Sequential", args.line, args.values, made)
-    return made
+    return record(interpreter, "build", "tf.keras.Sequential", args, made)
 
 
 @handles("tf.keras.Model", "tf.keras.models.Model")
@@ -120,8 +106,7 @@ def functional(interpreter: Interpreter, name: str, args: Arguments) -> Value:
             break
         if event.kind == "build" and isinstance(event.result, Layer):
             made.layers.insert(0, event.result)
-    interpreter.event("build", "tf.keras.Model", args.line, args.values, made)
-    return made
+    return record(interpreter, "build", "tf.keras.Model", args, made)
 
 
 @handles("tf.keras.Input", "tf.keras.layers.Input", "tf.keras.layers.InputLayer")
@@ -170,8 +155,7 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """
     word = name.rpartition(".")[2]
     if word in _STATE:
-        interpreter.event("config", name, args.line, args.values)
-        return Unknown(f"the result of {name}", args.line)
+        return record(interpreter, "config", name, args)
     if word == "function":
         interpreter.event("build", name, args.line, args.values)
         return OpaqueObject("object", name)
@@ -191,9 +175,7 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if name.rpartition(".")[2] in LOADS:
-        loaded = Model([], args.line, open=True)
-        interpreter.event("build", name, args.line, args.values, loaded)
-        return loaded
+        return record(interpreter, "build", name, args, Model([], args.line, open=True))
     event = interpreter.event("build", name, args.line, args.values)
     if name.startswith("tf.keras.optimizers.") and ".legacy" not in name and args.has("lr"):
         interpreter.misfit(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, calls_of
+from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.unread import assumes_keras, makes_model
 from tuilab.documents.interpreter.values import NONE, Api, Model, Unknown, Value
 from tuilab.documents.words import words
@@ -115,10 +116,16 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
     interpreter.record_printed([*args, *keywords.values()], line)
     if makes_model(name) and assumes_keras(interpreter.imported) and not interpreter.deferred:
         made = Model([], line, open=True, assumed=True)
-        interpreter.event("build", name, line, bound.values, made)
-        return made
-    interpreter.event("opaque", name, line, bound.values)
-    return Unknown(f"the result of {name}", line)
+        return record(interpreter, "build", name, bound, made)
+    return record(interpreter, "opaque", name, bound)
+
+
+def record(
+    interpreter: Interpreter, kind: Kind, name: str, args: Arguments, result: Value | None = None
+) -> Value:
+    """Record a call, and return its result; an unknown value if the result is None."""
+    interpreter.event(kind, name, args.line, args.values, result)
+    return Unknown(f"the result of {name}", args.line) if result is None else result
 
 
 _USUAL = {

@@ -11,7 +11,7 @@ from typing import Literal
 
 from tuilab.documents.interpreter import tensors
 from tuilab.documents.interpreter.interpreter import Interpreter
-from tuilab.documents.interpreter.library import Arguments, handles
+from tuilab.documents.interpreter.library import Arguments, handles, record
 from tuilab.documents.interpreter.names import dtype_of
 from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
@@ -378,8 +378,7 @@ def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
     kind: Kind = "op" if op.kind == "create" and interpreter.in_graph() else op.kind
     inside = op.library == "tf" and any(isinstance(v, Tensor) and v.inside for v in args.values.values())
     made = Tensor(op.shape(args), op.dtype(args), op.library, inside=inside)
-    interpreter.event(kind, name, args.line, args.values, made)
-    return made
+    return record(interpreter, kind, name, args, made)
 
 
 _NOTHING = ("seed", "shuffle", "set_state", "set_printoptions", "seterr", "set_seed", "set_random_seed")
@@ -421,8 +420,7 @@ _TORCH = {
 @handles(*_TORCH)
 def torch_tensor(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if args.has("device"):
-        interpreter.event("opaque", name, args.line, args.values)
-        return Unknown(f"the result of {name}", args.line)
+        return record(interpreter, "opaque", name, args)
     size = args.get("0", "size")
     if isinstance(size, Listing):
         args.values = {str(number): side for number, side in enumerate(size.items)}
@@ -494,17 +492,14 @@ def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     computed. An array of measured times counts as a measured time.
     """
     value = args.get("object", "a", "0")
-    if isinstance(value, Tensor) and value.library == "tf":
-        interpreter.reads(value, f"{name}()", args.line)
-        return Tensor(value.shape, dtype_of(args.get("dtype")) or value.dtype, "np", value.made)
     interpreter.reads(value, f"{name}()", args.line)
+    if isinstance(value, Tensor) and value.library == "tf":
+        return Tensor(value.shape, dtype_of(args.get("dtype")) or value.dtype, "np", value.made)
     if isinstance(value, Many | Listing) and _holds_times(value):
         return value
     shape = tensors.nested_shape(value)
     dtype = dtype_of(args.get("dtype")) or tensors.nested_dtype(value, "np")
-    made = Tensor(shape, dtype, "np")
-    interpreter.event("host-create", name, args.line, args.values, made)
-    return made
+    return record(interpreter, "host-create", name, args, Tensor(shape, dtype, "np"))
 
 
 def _holds_times(value: Value) -> bool:

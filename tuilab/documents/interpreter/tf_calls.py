@@ -4,7 +4,7 @@ others.
 
 from tuilab.documents.interpreter import names
 from tuilab.documents.interpreter.interpreter import Interpreter
-from tuilab.documents.interpreter.library import Arguments, handles, short
+from tuilab.documents.interpreter.library import Arguments, handles, record, short
 from tuilab.documents.interpreter.names import COMMAND_LINE
 from tuilab.documents.interpreter.trace import Kind, Traced
 from tuilab.documents.interpreter.unread import computes
@@ -193,8 +193,7 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     args.read(interpreter, f"{name}()")
     result = Tensor(None, "string", inside=interpreter.in_graph() is not None)
-    interpreter.event("host-op", name, args.line, args.values, result)
-    return result
+    return record(interpreter, "host-op", name, args, result)
 
 
 @handles("tf.raw_ops.")
@@ -214,9 +213,7 @@ def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 )
 def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Create a TFLite interpreter, which computes on the host during `invoke`."""
-    made = OpaqueObject("lite", {})
-    interpreter.event("config", name, args.line, args.values, made)
-    return made
+    return record(interpreter, "config", name, args, OpaqueObject("lite", {}))
 
 
 @handles("tf.Session", "tf.InteractiveSession")
@@ -291,20 +288,13 @@ def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Evaluate a call of any other TensorFlow name: a class creates an object, a function is an op."""
     word = short(name).rpartition(".")[2]
     if name.startswith("tf.contrib.") and computes(name):
-        interpreter.event("opaque", name, args.line, args.values)
-        return Unknown(f"the result of {name}", args.line)
-    if name.startswith(_NO_WORK) or word[:1].isupper() or name == "tf.print":
-        kind: Kind = "config" if name != "tf.print" else "op"
-        if name == "tf.saved_model.save":
-            kind = "build"
+        return record(interpreter, "opaque", name, args)
+    if name.startswith(_NO_WORK) or word[:1].isupper():
+        kind: Kind = "build" if name == "tf.saved_model.save" else "config"
         made = OpaqueObject("object", name) if word[:1].isupper() else None
-        interpreter.event(kind, name, args.line, args.values, made)
-        return made or Unknown(f"the result of {name}", args.line)
-    for value in args.values.values():
-        if isinstance(value, Function | Graph | Instance | Partial):
-            interpreter.event("opaque", name, args.line, args.values)
-            return Unknown(f"the result of {name}", args.line)
+        return record(interpreter, kind, name, args, made)
+    if any(isinstance(value, Function | Graph | Instance | Partial) for value in args.values.values()):
+        return record(interpreter, "opaque", name, args)
     tensors = [v for v in args.values.values() if isinstance(v, Tensor)]
     result = Tensor(None, tensors[0].dtype if tensors else None, inside=any(t.inside for t in tensors))
-    interpreter.event("op", name, args.line, args.values, result)
-    return result
+    return record(interpreter, "op", name, args, result)

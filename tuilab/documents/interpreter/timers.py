@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, times_in
-from tuilab.documents.interpreter.library import Arguments, handles
+from tuilab.documents.interpreter.library import Arguments, handles, record
 from tuilab.documents.interpreter.names import CLOCKS
 from tuilab.documents.interpreter.trace import Kind, Loop
 from tuilab.documents.interpreter.values import (
@@ -51,8 +51,7 @@ def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("cv2.waitKey", "cv2.waitKeyEx")
 def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     _paces(interpreter, args)
-    interpreter.event("opaque", name, args.line, args.values)
-    return Unknown(f"the result of {name}", args.line)
+    return record(interpreter, "opaque", name, args)
 
 
 def _paces(interpreter: Interpreter, args: Arguments) -> None:
