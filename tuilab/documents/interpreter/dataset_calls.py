@@ -3,7 +3,7 @@ traces them.
 """
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords
-from tuilab.documents.interpreter.library import Arguments, bind, handles
+from tuilab.documents.interpreter.library import Arguments, bind, handles, record
 from tuilab.documents.interpreter.names import dtype_of
 from tuilab.documents.interpreter.trace import Traced
 from tuilab.documents.interpreter.values import (
@@ -22,6 +22,7 @@ from tuilab.documents.interpreter.values import (
     Unknown,
     Value,
     integer,
+    map_tensors,
     truth,
 )
 from tuilab.documents.words import words
@@ -29,6 +30,8 @@ from tuilab.documents.words import words
 DATASET = "tf.data.Dataset"
 MOST_STEPS = 64
 _CALLABLE = (Function, Graph, Bound, Partial)
+# Methods whose elements come from the pipelines that their function returns.
+_REPLACES = ("flat_map", "interleave")
 # Methods that trace their function into the pipeline's graph.
 _TRACES = ("map", "filter", "flat_map", "interleave", "reduce", "scan", "take_while", "group_by_window")
 
@@ -39,8 +42,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         return OpaqueObject("object", name)
     if name.rpartition(".")[2].endswith("Dataset"):
         return source(interpreter, name, args)
-    interpreter.event("dataset", name, args.line, args.values)
-    return Unknown(f"the result of {name}", args.line)
+    return record(interpreter, "dataset", name, args)
 
 
 @handles(
@@ -160,14 +162,12 @@ def method(
 
 def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Arguments) -> Value:
     element = dataset.element
-    if name in ("map", "flat_map", "interleave"):
-        spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
-        result = _trace_mapped(interpreter, name, args, list(spread))
-        return result if name == "map" else Unknown("the result of this pipeline", args.line)
     if name in _TRACES:
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
-        _trace_mapped(interpreter, name, args, list(spread))
-        return element
+        result = _trace_mapped(interpreter, name, args, list(spread))
+        if name == "map":
+            return result
+        return Unknown("the result of this pipeline", args.line) if name in _REPLACES else element
     if name in ("batch", "padded_batch"):
         return _batch_elements(element, integer(args.get("batch_size", "0")))
     if name == "enumerate":
@@ -202,18 +202,10 @@ def _most_positional(target: Value) -> int | None:
 
 
 def _batch_elements(element: Value, size: int | None) -> Value:
-    match element:
-        case Tensor():
-            shape = (size, *element.shape) if element.shape is not None else None
-            return Tensor(shape, element.dtype, inside=True)
-        case Listing():
-            return Listing(
-                element.kind, [_batch_elements(item, size) for item in element.items], element.open
-            )
-        case Mapping():
-            return Mapping({k: _batch_elements(v, size) for k, v in element.items.items()}, element.open)
-        case _:
-            return element
+    def batch(row: Tensor) -> Tensor:
+        return Tensor((size, *row.shape) if row.shape is not None else None, row.dtype, inside=True)
+
+    return map_tensors(element, batch)
 
 
 @handles("tf.io.TFRecordWriter", "tf.python_io.TFRecordWriter")

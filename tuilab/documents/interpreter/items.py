@@ -32,6 +32,7 @@ from tuilab.documents.interpreter.values import (
     Unknown,
     Value,
     integer,
+    map_tensors,
 )
 
 MOST_UNROLLED = 8
@@ -76,7 +77,8 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
             return Iteration(element, value.shape[0] if value.shape else None)
         case Dataset():
             outside = interpreter.in_graph() is None and not interpreter.deferred
-            element = _concrete(value.element) if outside else value.element
+            # Eager code receives concrete tensors, not the symbolic tensors that a mapped function receives.
+            element = map_tensors(value.element, _concrete) if outside else value.element
             return Iteration(element, batches(value), dataset=value)
         case OpaqueObject(kind="enumerate" | "zip" | "iterator"):
             return _combine(interpreter, value, line)
@@ -95,19 +97,8 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
             return Iteration(varies)
 
 
-def _concrete(element: Value) -> Value:
-    """Return the element that eager code receives from a pipeline: concrete tensors, not the symbolic tensors
-    that a mapped function receives.
-    """
-    match element:
-        case Tensor():
-            return Tensor(element.shape, element.dtype, element.library, element.made)
-        case Listing():
-            return Listing(element.kind, [_concrete(item) for item in element.items], element.open)
-        case Mapping():
-            return Mapping({key: _concrete(item) for key, item in element.items.items()}, element.open)
-        case _:
-            return element
+def _concrete(tensor: Tensor) -> Tensor:
+    return Tensor(tensor.shape, tensor.dtype, tensor.library, tensor.made)
 
 
 def _common(items: list[Value], varies: Value) -> Value:

@@ -1,6 +1,7 @@
 """Values of expressions during symbolic interpretation."""
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -356,6 +357,19 @@ def truth(value: Value | None) -> bool | None:
             return True
         case _:
             return None
+
+
+def map_tensors(value: Value, change: Callable[[Tensor], Tensor]) -> Value:
+    """Return the value with each tensor changed, also those in lists and dicts."""
+    match value:
+        case Tensor():
+            return change(value)
+        case Listing():
+            return Listing(value.kind, [map_tensors(item, change) for item in value.items], value.open)
+        case Mapping():
+            return Mapping({k: map_tensors(v, change) for k, v in value.items.items()}, value.open)
+        case _:
+            return value
 
 
 def shape_of(value: Value | None) -> Shape | None:
