@@ -60,10 +60,6 @@ class Example:
     timing_of: dict[Region, Timing] = field(default_factory=dict)
     """The timings of all examples of the document, including timings whose result is never used."""
 
-    @property
-    def target(self) -> str:
-        return self.facts.target
-
     @cached_property
     def source(self) -> list[str]:
         return self.block.code.split("\n")
@@ -157,7 +153,7 @@ class Example:
 def examples(
     blocks: Sequence[Block], trace: Trace, api: ApiTable | None, target: str = "auto"
 ) -> list[Example]:
-    facts = Facts(trace, target, "\n".join(block.code for block in blocks))
+    facts = Facts(trace, api, target, "\n".join(block.code for block in blocks))
     out = [Example(block, trace, facts, api) for block in blocks]
     by_number = {example.block.number: example for example in out}
     for event in trace.events:

@@ -49,11 +49,11 @@ Subject = tuple[Kind, "str | int"]
 
 
 class Facts:
-    def __init__(self, trace: Trace, target: str = "auto", code: str = "") -> None:
+    def __init__(self, trace: Trace, api: ApiTable | None, target: str, code: str) -> None:
         self._trace = trace
+        self._api = api
+        self._target = target
         self._code = code
-        self.target = target
-        self._version_1: list[tuple[Use, int, int] | None] = []
 
     @cached_property
     def code(self) -> str:
@@ -149,12 +149,16 @@ class Facts:
                     return True
         return False
 
-    def version_1(self, api: ApiTable) -> tuple[Use, int, int] | None:
-        """Return the result of `old_uses` for the document's names; None unless `target` is `auto`."""
-        if not self._version_1:
-            found = old_uses(api, self._trace.uses) if self.target == "auto" else None
-            self._version_1.append(found)
-        return self._version_1[0]
+    @cached_property
+    def old_uses(self) -> tuple[Use, int, int] | None:
+        """The result of `old_uses` for the document's names; None without an API table, or if the user
+        states the version.
+        """
+        return old_uses(self._api, self._trace.uses) if self._api and self._target == "auto" else None
+
+    @property
+    def is_of_version_1(self) -> bool:
+        return self._target == "1" or self.old_uses is not None
 
     @cached_property
     def _ends(self) -> tuple[list[int], list[int]]:

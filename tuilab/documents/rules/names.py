@@ -54,7 +54,7 @@ def missing_api(example: Example) -> Iterator[Hit]:
     Right:
         z = tf.signal.rfft(x)
     """
-    if example.api is None or example.facts.version_1(example.api) is not None or example.target == "1":
+    if example.api is None or example.facts.is_of_version_1:
         return
     seen: set[tuple[str, int]] = set()
     modules: set[str] = set()
@@ -144,10 +144,8 @@ def version_1(example: Example) -> Iterator[Hit]:
         w = tf.Variable(tf.zeros((8, 8)))
         z = tf.matmul(x[:, :8], w)
     """
-    if example.api is None or example.target != "auto":
-        return
-    found = example.facts.version_1(example.api)
-    if found is None or not example.holds(found[0].line):
+    found = example.facts.old_uses
+    if example.api is None or found is None or not example.holds(found[0].line):
         return
     first, uses, names = found
     others = f" and {names - 1} other name{'' if names == 2 else 's'}" if names > 1 else ""
@@ -175,7 +173,7 @@ def wrong_argument(example: Example) -> Iterator[Hit]:
         z = tf.matmul(x, y, transpose_b=True)
     """
     # Arguments can be checked only against known signatures; none are known for version 1.
-    if example.api is not None and example.facts.version_1(example.api) is None and example.target != "1":
+    if example.api is not None and not example.facts.is_of_version_1:
         yield from _misfits(example, "argument")
 
 

@@ -43,7 +43,7 @@ def refused(example: Example) -> Iterator[Hit]:
         m.compile('sgd', 'mse')
         m.fit(x, y)
     """
-    if example.target == "1" or (example.api is not None and example.facts.version_1(example.api)):
+    if example.facts.is_of_version_1:
         return
     seen: set[int] = set()
     for hit in (
