@@ -413,7 +413,7 @@ class Facts:
             return False
         loops = self._trace.events[one].place.loops
         outside = self._trace.events[two].place.loops
-        return any(loop not in outside and not loop.unrolled and loop.count != 1 for loop in loops)
+        return any(loop not in outside and loop.repeats for loop in loops)
 
     def is_never_compiled(self, model: Model) -> bool:
         """Return True if the document creates the model, but neither compiles it nor passes it to code that

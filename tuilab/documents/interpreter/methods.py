@@ -294,7 +294,7 @@ def _listing(interpreter: Interpreter, listing: Listing, name: str, args: list[V
     if name in ("append", "extend", "insert", "add", "pop", "clear", "remove", "update"):
         if interpreter.in_graph() is not None and listing.born is not interpreter.in_graph():
             interpreter.event("effect", f"list.{name}()", line)
-        repeated = any(not loop.unrolled and loop.count != 1 for loop in interpreter.place.loops)
+        repeated = any(loop.repeats for loop in interpreter.place.loops)
         if name == "append" and args and len(listing.items) < LONGEST_LIST:
             listing.items.append(args[0])
             listing.open = listing.open or repeated

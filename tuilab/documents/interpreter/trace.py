@@ -61,6 +61,11 @@ class Loop:
     over: Value | None = None
     ends: int | None = None
 
+    @property
+    def repeats(self) -> bool:
+        """True if this pass may stand for several iterations."""
+        return not self.unrolled and self.count != 1
+
 
 @dataclass(eq=False)
 class DeviceScope:

@@ -88,7 +88,7 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     if count is not None and count >= _negligible_from(work):
         return None
     # A loop around the timed region takes several samples.
-    if any(not loop.unrolled and loop.count != 1 for loop in timing.begins.loops):
+    if any(loop.repeats for loop in timing.begins.loops):
         remade = example.facts.is_made_anew(work, region.first)
         # A slow first call does no harm if every time is shown, only some times are used, or the statistic is
         # robust to it.

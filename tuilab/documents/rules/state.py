@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example, ancestry
-from tuilab.documents.interpreter.trace import Loop, TraceEvent
+from tuilab.documents.interpreter.trace import TraceEvent
 from tuilab.documents.interpreter.values import Known, Model, OpaqueObject, Tensor, Value
 from tuilab.documents.rules.rule import Hit, rule
 
@@ -96,7 +96,7 @@ def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
     for earlier in _earlier(example, event):
         if _starts(example, earlier) and event.place.may_follow(earlier.place):
             return earlier
-    again = next((loop for loop in event.place.loops if _repeats(loop)), None)
+    again = next((loop for loop in event.place.loops if loop.repeats), None)
     if again is None or all(isinstance(value, Known) for value in event.arguments.values()):
         return None
     # In a loop, the setting also runs after the rest of the loop's body, which may start the context.
@@ -125,10 +125,6 @@ def _starts(example: Example, event: TraceEvent) -> bool:
     """
     model = event.result if event.kind == "build" else None
     return _computes(event) or (isinstance(model, Model) and example.facts.find_weights(model) is event)
-
-
-def _repeats(loop: Loop) -> bool:
-    return not loop.unrolled and loop.count != 1
 
 
 def _is_set_before(example: Example, event: TraceEvent) -> bool:

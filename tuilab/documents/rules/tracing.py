@@ -115,7 +115,7 @@ def _counter_parameter(event: TraceEvent) -> str:
     """Return the name of a parameter of the graph that receives a loop counter; "" if there is none."""
     if event.kind != "graph" or not isinstance(event.runs, Graph) or event.place.traced is not None:
         return ""
-    if not any(not loop.unrolled and loop.count != 1 for loop in event.place.loops):
+    if not any(loop.repeats for loop in event.place.loops):
         return ""
     given = event.arguments.items()
     return next((name for name, v in given if isinstance(v, Number) and v.reason in COUNTS), "")
