@@ -186,12 +186,14 @@ class Facts:
         return self._given_to(lambda e: e.kind == "opaque" and runs_what_it_is_given(e.name))
 
     def _given_to(self, which: Callable[[TraceEvent], bool]) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for event in filter(which, self._trace.events):
-            for value in event.arguments.values():
-                for held in _reachable_values(value):
-                    found.setdefault(id(held), event.index)
-        return found
+        """Return the index of the first such event that is given a value, by the value's id."""
+        return {
+            id(held): event.index
+            for event in reversed(self._trace.events)
+            if which(event)
+            for value in event.arguments.values()
+            for held in _reachable_values(value)
+        }
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
         """Return True if a call before the event `before` may have run the object of `work`, judging by the
@@ -210,11 +212,7 @@ class Facts:
     @cached_property
     def _opaque_called(self) -> dict[str, int]:
         """Index of the first event of each unknown call, by the call's name."""
-        found: dict[str, int] = {}
-        for event in self._trace.events:
-            if event.kind == "opaque":
-                found.setdefault(event.name, event.index)
-        return found
+        return {event.name: event.index for event in reversed(self._trace.events) if event.kind == "opaque"}
 
     @cached_property
     def writer(self) -> TraceEvent | None:
@@ -222,11 +220,8 @@ class Facts:
 
     @cached_property
     def _first_iteration(self) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for event in self._trace.events:
-            if event.kind == "iterate":
-                found.setdefault(id(event.arguments.get("dataset")), event.index)
-        return found
+        begun = (event for event in reversed(self._trace.events) if event.kind == "iterate")
+        return {id(event.arguments.get("dataset")): event.index for event in begun}
 
     def iterated_before(self, dataset: Value | None, before: int) -> bool:
         return self._first_iteration.get(id(dataset), before) < before
@@ -263,17 +258,7 @@ class Facts:
         """Return the index of the first event of the program that contains `work`; 0 if the document is one
         program.
         """
-        programs = self._trace.programs
-        at = bisect_right(programs, work.index)
-        return programs[at - 1] if at else 0
-
-    def _callers_start(self, at: int) -> int | None:
-        """Return the index of the event at which the interpreter entered the uncalled function around the
-        event `at`; None if there is no such function.
-        """
-        if not self._trace.events[at].place.uncalled or not self._callers:
-            return None
-        return self._callers[bisect_right(self._callers, at) - 1]
+        return _last_start(self._trace.programs, work.index)
 
     def ran_before(self, work: TraceEvent, before: int, anew: bool = False) -> bool:
         """Return True if the graph, training or op of `work` ran before the event `before`, with the same
@@ -298,10 +283,10 @@ class Facts:
         here, dtype = work.place.families, _dtype(work)
         began = self._program(work) if anew else self._began(work)
         # Uncalled functions do not run one after the other, so skip events in other uncalled functions.
-        alone = self._callers_start(before)
-        spans = (
-            [(began, before)] if alone is None else [(began, self._callers[0]), (max(began, alone), before)]
-        )
+        spans = [(began, before)]
+        if self._trace.events[before].place.uncalled:
+            alone = max(began, _last_start(self._callers, before))
+            spans = [(began, self._callers[0]), (alone, before)]
         for (families, other), done in self._events_by_subject.get(subject(work), {}).items():
             same = not (dtype and other) or dtype == other
             ran = any(bisect_left(done, first) < bisect_left(done, last) for first, last in spans)
@@ -311,11 +296,8 @@ class Facts:
 
     @cached_property
     def _layers_run(self) -> dict[int, int]:
-        found: dict[int, int] = {}
-        for event in self._trace.events:
-            if isinstance(event.arguments.get("self"), Layer):
-                found.setdefault(id(event.arguments["self"]), event.index)
-        return found
+        given = ((event.arguments.get("self"), event.index) for event in reversed(self._trace.events))
+        return {id(layer): index for layer, index in given if isinstance(layer, Layer)}
 
     @cached_property
     def _in_models(self) -> set[int]:
@@ -371,24 +353,20 @@ class Facts:
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
         made = self._built.get(id(subject_value(work)), -1)
-        at = bisect_right(self._callers, before)
-        return at > 0 and made > self._callers[at - 1]
+        return bool(self._callers) and made > _last_start(self._callers, before)
 
     def program_of(self, event: TraceEvent) -> int:
         """Return the index of the first event of the program that contains the event. Each uncalled function
         counts as a program of its own.
         """
-        starts = self._callers if event.place.uncalled else self._trace.programs
-        at = bisect_right(starts, event.index)
-        return starts[at - 1] if at else 0
+        return _last_start(self._callers if event.place.uncalled else self._trace.programs, event.index)
 
     @cached_property
     def _imports(self) -> list[int]:
         return [e.index for e in self._trace.events if e.kind == "import" and e.name == "tensorflow"]
 
     def imported_before(self, event: TraceEvent) -> int:
-        at = bisect_left(self._imports, event.index)
-        return self._imports[at - 1] if at else 0
+        return _last_start(self._imports, event.index)
 
     @cached_property
     def starts_processes(self) -> bool:
@@ -463,6 +441,12 @@ class Facts:
             # input_signature.
             return "input_signature" not in self._code
         return bool(own) and all(_shapes(event) and _shapes(event) != own for event in earlier)
+
+
+def _last_start(starts: list[int], at: int) -> int:
+    """Return the last of the ascending indices up to `at`; 0 if there is none."""
+    number = bisect_right(starts, at)
+    return starts[number - 1] if number else 0
 
 
 def _numbers(event: TraceEvent) -> dict[str, float]:
