@@ -5,7 +5,8 @@ import time
 import psutil
 import pytest
 
-from tuilab.workloads.parts.child import Child, shared
+from tuilab.workloads.parts.child import Child
+from tuilab.workloads.parts.sharing import shared
 
 ECHO = "tests.workloads.children:echo"
 PATIENCE_S = 15.0
@@ -56,12 +57,12 @@ def test_arms_share_children_and_the_last_one_closes_them(born):
 
     def start():
         started.append(Child(ECHO, {}))
-        return started[-1:]
+        return started[-1]
 
-    with shared(pool, "key", start) as first:
-        with shared(pool, "key", start) as second:
-            assert first == second and len(started) == 1
-        assert started[0].ask({"x": 1}) == {"x": 1}
+    with shared(pool, "key", start, Child.close) as first:
+        with shared(pool, "key", start, Child.close) as second:
+            assert first is second and len(started) == 1
+        assert first.ask({"x": 1}) == {"x": 1}
     assert not pool and not born()
 
 

@@ -27,8 +27,9 @@ def test_a_limit_that_a_device_ignores_shows_nothing_about_the_host(
         "usable": True,
         "device": "GPU:0",
     }
-    child = SimpleNamespace(ask=lambda question, progress: grown, close=lambda: None)
-    monkeypatch.setattr(memory, "_start", lambda b, settings: [child])
+    child = SimpleNamespace(ask=lambda question, progress: grown)
+    monkeypatch.setattr(memory, "_start", lambda b, settings: child)
+    monkeypatch.setattr(memory.Child, "close", lambda child: None)
     facts: dict[str, tuple[object, str]] = {}
     b = SimpleNamespace(
         arm=Arm("GPU:0", "eager", variant="limited"),

@@ -10,9 +10,10 @@ from tuilab.model.parameters import Integer, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
-from tuilab.workloads.parts.child import Child, Pipe, shared
+from tuilab.workloads.parts.child import Child, Pipe
 from tuilab.workloads.parts.device import observed, short
 from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
+from tuilab.workloads.parts.sharing import shared
 
 PROCESS_BYTES = 700_000_000
 """Resident bytes of a process that has imported TensorFlow and run a matrix product."""
@@ -85,7 +86,7 @@ def _contended(b: Build, case: Case) -> Case:
     settings = {"device": b.arm.device, "side": b.integer("side"), "dtype": b.arm.dtype}
     hold = ExitStack()
     rivals = hold.enter_context(
-        shared(_rivals, f"{settings} × {b.integer('rivals')}", lambda: _start(b, settings))
+        shared(_rivals, f"{settings} × {b.integer('rivals')}", lambda: _start(b, settings), _end)
     )
     inner = case.scope
 
@@ -114,10 +115,14 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
             if device != observed(b.tf, b.device):
                 raise Unavailable(f"a rival process got {device}, not {b.arm.device}")
     except BaseException:
-        for rival in rivals:
-            rival.close()
+        _end(rivals)
         raise
     return rivals
+
+
+def _end(rivals: list[Child]) -> None:
+    for rival in rivals:
+        rival.close()
 
 
 def rival(pipe: Pipe, settings: Mapping[str, Any]) -> None:

@@ -14,8 +14,9 @@ from tuilab.model.quantity import size
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads.base import Build, Case, Workload
-from tuilab.workloads.parts.child import Child, Pipe, shared
+from tuilab.workloads.parts.child import Child, Pipe
 from tuilab.workloads.parts.device import observed, short
+from tuilab.workloads.parts.sharing import shared
 
 MORE_THAN_ANY_HOST = 2**44
 """16 TiB, more than any host has. The allocator refuses the request without touching any memory."""
@@ -71,7 +72,7 @@ DECLARATION = Declaration(
     axis="bytes",
 )
 
-_limited: dict[str, tuple[list[Child], int]] = {}
+_limited: dict[str, tuple[Child, int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
@@ -180,7 +181,7 @@ def _under_limit(b: Build) -> Case:
     limit, step = b.integer("limit"), b.integer("step")
     settings = {"device": b.arm.device, "limit": limit, "step": step}
     hold = ExitStack()
-    (child,) = hold.enter_context(shared(_limited, str(settings), lambda: _start(b, settings)))
+    child = hold.enter_context(shared(_limited, str(settings), lambda: _start(b, settings), Child.close))
     try:
         grown = child.ask({"do": "grow"}, lambda: b.progress("filling device memory up to the limit"))
         fits = min(b.integer("bytes"), int(grown["reached"]))
@@ -202,14 +203,14 @@ def _under_limit(b: Build) -> Case:
     )
 
 
-def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
+def _start(b: Build, settings: Mapping[str, Any]) -> Child:
     child = Child("tuilab.workloads.memory:limited", settings)
     try:
         child.answer(lambda: b.progress("starting a process with a memory limit"))
     except BaseException:
         child.close()
         raise
-    return [child]
+    return child
 
 
 def limited(pipe: Pipe, settings: Mapping[str, Any]) -> None:

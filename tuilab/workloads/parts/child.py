@@ -10,8 +10,7 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tuilab import guest
@@ -92,25 +91,6 @@ class Pipe:
 
     def send(self, message: Message) -> None:
         os.write(self._write_fd, json.dumps(message).encode() + b"\n")
-
-
-@contextmanager
-def shared(
-    pool: dict[str, tuple[list[Child], int]], key: str, start: Callable[[], list[Child]]
-) -> Iterator[Any]:
-    """Share children among arms: the first arm starts the children, and the last arm closes them."""
-    children, users = pool.get(key) or (start(), 0)
-    pool[key] = (children, users + 1)
-    try:
-        yield children
-    finally:
-        children, users = pool[key]
-        if users > 1:
-            pool[key] = (children, users - 1)
-        else:
-            del pool[key]
-            for child in children:
-                child.close()
 
 
 def main() -> None:

@@ -3,8 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from tuilab.model.quantity import size
 from tuilab.model.roofline import Work
 from tuilab.workloads.base import Build, Unavailable
+from tuilab.workloads.parts.sharing import shared
 
 CHANNELS, LABELS = 3, 10
 PIXEL_BYTES = {"uint8": 1, "float32": 4}
@@ -61,7 +61,7 @@ def step(batch: int, side: int, filters: int, *, dtype: str, passes: int) -> Wor
     )
 
 
-_arrays: dict[Shape, tuple[Any, int]] = {}
+_arrays: dict[Shape, tuple[tuple[Any, Any], int]] = {}
 _files: dict[Shape, tuple[str, int]] = {}
 
 
@@ -82,42 +82,24 @@ def _random(shape: Shape, rng: Any, count: int) -> Any:
     return rng.random((count, *shape.image), dtype=np.float32)
 
 
-@contextmanager
-def in_memory(b: Build, shape: Shape) -> Iterator[tuple[Any, Any]]:
+def in_memory(b: Build, shape: Shape) -> AbstractContextManager[tuple[Any, Any]]:
     """Yield images and labels as tensors in host memory that the arms of a run share."""
+    return shared(_arrays, shape, lambda: _made(b, shape), lambda _: None)
+
+
+def _made(b: Build, shape: Shape) -> tuple[Any, Any]:
     import numpy as np
 
-    tf = b.tf
-    tensors, users = _arrays.get(shape, (None, 0))
-    if tensors is None:
-        b.progress("making images", 0, shape.count, "images")
-        rng = np.random.default_rng(0)
-        with tf.device(b.host):
-            images = tf.convert_to_tensor(_random(shape, rng, shape.count))
-            tensors = (images, tf.convert_to_tensor(rng.integers(0, LABELS, shape.count, np.int32)))
-    _arrays[shape] = (tensors, users + 1)
-    try:
-        yield tensors
-    finally:
-        tensors, users = _arrays.pop(shape)
-        if users > 1:
-            _arrays[shape] = (tensors, users - 1)
+    b.progress("making images", 0, shape.count, "images")
+    rng = np.random.default_rng(0)
+    with b.tf.device(b.host):
+        images = b.tf.convert_to_tensor(_random(shape, rng, shape.count))
+        return images, b.tf.convert_to_tensor(rng.integers(0, LABELS, shape.count, np.int32))
 
 
-@contextmanager
-def in_file(b: Build, shape: Shape) -> Iterator[str]:
+def in_file(b: Build, shape: Shape) -> AbstractContextManager[str]:
     """Yield the path of a TFRecord file of images that the arms of a run share."""
-    path, users = _files.get(shape, ("", 0))
-    path = path or _write(b, shape)
-    _files[shape] = (path, users + 1)
-    try:
-        yield path
-    finally:
-        path, users = _files.pop(shape)
-        if users > 1:
-            _files[shape] = (path, users - 1)
-        else:
-            _forget(path)
+    return shared(_files, shape, lambda: _write(b, shape), _forget)
 
 
 def _write(b: Build, shape: Shape) -> str:
