@@ -133,10 +133,8 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
             (block.notebook and not block.script) or text.session,
             part.yields,
             # Code between paragraphs of prose is a separate program if it imports TensorFlow.
-            is_deferred(part.statements)
-            if not block.script and not block.notebook and _TENSORFLOW.search(block.code)
-            else None,
-            not block.script and not block.notebook,
+            is_deferred(part.statements) if block.excerpt and _TENSORFLOW.search(block.code) else None,
+            block.excerpt,
         )
         for block, part, text in zip(document.blocks, parsed, plains, strict=True)
     ]
@@ -206,7 +204,7 @@ def _read(
         )
         for part, block in zip(parsed, document.blocks, strict=True)
         for line, reason in part.broken[:1]
-        if block.script or block.notebook
+        if not block.excerpt
     )
     return DocumentReport(
         document=document,

@@ -80,10 +80,10 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     sure = cold or (own and not unclear)
     likely = own and not lap and not example.facts.is_run_by_others(work, region.first)
     likely = likely and (work.kind != "opaque" or example.facts.is_of_tensorflow)
-    # An article may omit an earlier run, but a script or notebook is complete.
-    whole = example.block.script or example.block.notebook
     made = example.facts.is_created(value)
-    likely = likely and (made or (whole and not (isinstance(value, Model) and value.assumed)))
+    # An article may omit an earlier run, but a script or notebook is complete.
+    whole = not example.block.excerpt and not (isinstance(value, Model) and value.assumed)
+    likely = likely and (made or whole)
     count = work.place.repeats_inside(len(timing.begins.loops))
     if count is not None and count >= _negligible_from(work):
         return None
@@ -149,7 +149,7 @@ def _is_of_steps(example: Example, region: Region) -> bool:
 def _leaves_out(example: Example) -> bool:
     """Return True if a comment shows that the example omits code from an earlier example."""
     block = example.block
-    if block.script or block.notebook:
+    if not block.excerpt:
         return False
     comments = (example.comment(n) for n in range(block.line, block.last_line + 1))
     return any(_AS_BEFORE.search(comment) for comment in comments)

@@ -2,10 +2,10 @@
 interpreter prompts.
 """
 
-import ast
 import re
-import warnings
 from dataclasses import dataclass
+
+from tuilab.documents.reading.parse import is_whole
 
 # Names that replace a magic in the parsed code. Real code does not use them.
 TIMEIT, TIMEIT_ONCE, TIME, WHOLE_TIMEIT, WHOLE_TIMEIT_ONCE, WHOLE_TIME = (
@@ -115,16 +115,6 @@ def is_session(lines: list[str]) -> bool:
     ):
         return False
     return not is_whole(lines)
-
-
-def is_whole(lines: list[str]) -> bool:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse("\n".join(lines), "/dev/null/document")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def _without_prompts(lines: list[str]) -> list[str]:

@@ -30,6 +30,11 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     script: bool = False
 
     @property
+    def excerpt(self) -> bool:
+        """True for code between paragraphs of an article, which omits obvious parts."""
+        return not self.script and not self.notebook
+
+    @property
     def last_line(self) -> int:
         return self.line + max(0, self.code.rstrip("\n").count("\n"))
 

@@ -70,7 +70,7 @@ def _convert_python_2(lines: Sequence[str]) -> "list[str] | None":
     converted, or if the result is still not valid Python.
     """
     out = [_modern(line) if len(line) <= _LONGEST else line for line in lines]
-    return out if out != list(lines) and isinstance(_tree("\n".join(out)), ast.Module) else None
+    return out if out != list(lines) and is_whole(out) else None
 
 
 def _modern(line: str) -> str:
@@ -84,6 +84,10 @@ def _modern(line: str) -> str:
     if sign and not {"'", '"'} & set(comment):
         text = words.rstrip()
     return f"{line[: len(line) - len(code)]}print({text.rstrip(',')})"
+
+
+def is_whole(lines: Sequence[str]) -> bool:
+    return isinstance(_tree("\n".join(lines)), ast.Module)
 
 
 def is_python(lines: Sequence[str]) -> bool:

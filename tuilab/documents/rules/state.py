@@ -107,7 +107,7 @@ def _earlier(example: Example, event: TraceEvent) -> Iterator[TraceEvent]:
     """Yield the earlier events of the same program. In an article with several examples, yield only those of
     the event's own example.
     """
-    alone = not example.block.script and not example.block.notebook
+    alone = example.block.excerpt
     # If the code imports TensorFlow again, the notebook's kernel was probably restarted.
     first = max(example.facts.program_of(event), example.facts.imported_before(event))
     for earlier in example.trace.events[first : event.index]:
