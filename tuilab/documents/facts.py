@@ -11,7 +11,6 @@ from tuilab.documents.interpreter.names import SAVED
 from tuilab.documents.interpreter.trace import CALLER, Kind, Trace, TraceEvent, Use
 from tuilab.documents.interpreter.unread import runs_tensorflow, runs_what_it_is_given
 from tuilab.documents.interpreter.values import (
-    NONE,
     Bound,
     Instance,
     Known,
@@ -36,7 +35,7 @@ _HIDES = ("tf.config.set_visible_devices", "tf.config.experimental.set_visible_d
 _LITE = ("tensorflow", "keras", "tflite", "ai_edge_litert", "tf_keras", "edgetpu", "pycoral")
 _MODERN = ("tf.function", "tf.GradientTape", "tf.config.", "tf.test.experimental.sync_devices")
 # Functions that create a model without compiling it.
-_MADE_PLAIN = ("tf.keras.Sequential", "tf.keras.Model")
+MADE_PLAIN = ("tf.keras.Sequential", "tf.keras.Model")
 # Code that makes TensorFlow 2 build graphs for sessions.
 _GRAPHS = (
     "tf.Graph",
@@ -236,7 +235,7 @@ class Facts:
             if is_subject(event):
                 where = event.place.families, _dtype(event)
                 found.setdefault(subject(event), {}).setdefault(where, []).append(event.index)
-                if event.name == "fit" and validates(event):
+                if event.name == "fit" and event.validates:
                     tested = (event.kind, f"test {id(subject_value(event))}")
                     found.setdefault(tested, {}).setdefault(where, []).append(event.index)
         return found
@@ -398,7 +397,7 @@ class Facts:
         may compile it.
         """
         made = self._built.get(id(model))
-        plain = made is not None and self._trace.events[made].name in _MADE_PLAIN
+        plain = made is not None and self._trace.events[made].name in MADE_PLAIN
         return plain and id(model) not in self._compiled and id(model) not in self._opaque_touched
 
     @cached_property
@@ -550,10 +549,6 @@ def subject(event: TraceEvent) -> Subject:
         # Fetches that are unknown for the same reason are treated as equal.
         return (event.kind, f"sess.run {value.reason}")
     return (event.kind, id(value) if value is not None else event.name)
-
-
-def validates(event: TraceEvent) -> bool:
-    return any(event.arguments.get(word, NONE) != NONE for word in ("validation_data", "validation_split"))
 
 
 _TRACED = {

@@ -476,6 +476,11 @@ class Interpreter:
     def document_line(self, line: int) -> int:
         return 0 if self.away else line
 
+    def loop(self, node: ast.stmt | ast.expr, count: int | None, over: Value | None) -> Loop:
+        """Return a loop at the lines of a node, to be entered with `inside`."""
+        line, last_line = node.lineno, node.end_lineno or node.lineno
+        return Loop(self.document_line(line), self.document_line(last_line), count, over=over)
+
     @contextmanager
     def inside(self, loop: Loop) -> Iterator[None]:
         loop.first = len(self.trace.events)

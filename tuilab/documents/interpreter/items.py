@@ -8,7 +8,7 @@ from tuilab.documents.interpreter.interpreter import Interpreter, expression, ti
 from tuilab.documents.interpreter.names import ENVIRONMENT, SAVED
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.tensors import sliced
-from tuilab.documents.interpreter.trace import Kind, Loop
+from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
     COUNTING,
     NONE,
@@ -403,11 +403,7 @@ def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
     count = found.count if simple else None
     if found.dataset is not None:
         interpreter.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
-    line, last = (
-        interpreter.document_line(node.lineno),
-        interpreter.document_line(node.end_lineno or node.lineno),
-    )
-    with interpreter.inside(Loop(line, last, count, over=found.dataset)):
+    with interpreter.inside(interpreter.loop(node, count, found.dataset)):
         read(found.element)
     if isinstance(node, ast.DictComp):
         return Mapping({}, open=True)

@@ -238,10 +238,10 @@ def method(
         check_training(interpreter, name, bound)
     bound.values["self"] = model
     if name in TRAINS or name in STEPS:
-        interpreter.event("train", name, line, bound.values)
+        event = interpreter.event("train", name, line, bound.values)
         if name != "fit":
             return Tensor(None, "float32", "np")
-        tested = bound.open or validates(bound)
+        tested = bound.open or event.validates
         return OpaqueObject("history", (model.metrics, tested) if isinstance(model, Model) else None)
     if name == "compile" and isinstance(model, Model):
         model.metrics = None if bound.open else _texts(bound.get("metrics", "2"))
@@ -258,10 +258,6 @@ def method(
     if name == "load_weights" and is_keras_3(interpreter):
         return NONE
     return Unknown(f"the result of {name}()", line)
-
-
-def validates(args: Arguments) -> bool:
-    return any(args.get(word, default=NONE) != NONE for word in ("validation_data", "validation_split"))
 
 
 def _texts(value: Value) -> tuple[str, ...] | None:

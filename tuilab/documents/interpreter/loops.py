@@ -189,13 +189,8 @@ def _loop(
     count: int | None,
     found: Iteration | None,
 ) -> Loop:
-    empty = interpreter.once(node, _is_empty)
-    over = found.dataset if found is not None else None
-    line, last = (
-        interpreter.document_line(node.lineno),
-        interpreter.document_line(node.end_lineno or node.lineno),
-    )
-    made = Loop(line, last, count, empty=empty, over=over)
+    made = interpreter.loop(node, count, found.dataset if found is not None else None)
+    made.empty = interpreter.once(node, _is_empty)
     if isinstance(node, ast.For):
         made.ends = _ends(node)
     return made

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from tuilab.documents.interpreter.values import Graph, Value
+from tuilab.documents.interpreter.values import NONE, Graph, Value
 
 Kind = Literal[
     "op",  # a TensorFlow op that computes
@@ -134,6 +134,15 @@ class Context:
         return all(taken.get(choice, way) == way for choice, way in other.branches)
 
     @property
+    def mapped(self) -> bool:
+        """True inside a function that a pipeline maps."""
+        return self.traced is not None and self.traced.by.startswith("Dataset.")
+
+    @property
+    def graph(self) -> Graph | None:
+        return self.traced.graph if self.traced is not None else None
+
+    @property
     def families(self) -> tuple[str, ...]:
         return self.devices[-1].families if self.devices else ()
 
@@ -166,6 +175,12 @@ class TraceEvent:
     arguments: dict[str, Value] = field(default_factory=dict)
     result: Value | None = None
     runs: Value | None = None
+
+    @property
+    def validates(self) -> bool:
+        """True if a call of `fit` also tests the model."""
+        given = (self.arguments.get(word, NONE) for word in ("validation_data", "validation_split"))
+        return any(value != NONE for value in given)
 
 
 @dataclass(eq=False)

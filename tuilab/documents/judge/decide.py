@@ -1,6 +1,5 @@
 """Creates the timings of a document."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
@@ -12,6 +11,8 @@ from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import Known, integer
 from tuilab.documents.judge.first_call import first_call, main_work, means_first_call
 from tuilab.documents.judge.purpose import (
+    COMPARED,
+    DEVICES,
     compares,
     counterpart,
     is_about_speed,
@@ -22,9 +23,6 @@ from tuilab.documents.judge.purpose import (
 )
 from tuilab.documents.judge.waits import unfinished
 from tuilab.documents.timing import Timing
-
-_COMPUTES = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
-_DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 
 
 def decide(examples: Sequence[Example]) -> None:
@@ -101,9 +99,9 @@ def _holds_others(example: Example, region: Region) -> bool:
 
 
 def _device(region: Region, events: list[TraceEvent]) -> str:
-    found = {e.place.families[0] for e in events if e.kind in _COMPUTES and len(e.place.families) == 1}
+    found = {e.place.families[0] for e in events if e.kind in COMPARED and len(e.place.families) == 1}
     if not found:
-        found = {word.upper() for word in _DEVICES.findall(region.name)}
+        found = {word.upper() for word in DEVICES.findall(region.name)}
     return found.pop() if len(found) == 1 else ""
 
 

@@ -17,6 +17,10 @@ ANSWER = re.compile(
 )
 # Kinds of event that call a model or graph.
 CALLS = ("the model", "tf.keras.Model", SAVED, "predict", "predict_on_batch", "invoke")
+# Kinds of event that make up the work of a compared timing.
+COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
+# A device in the name of a variable.
+DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 # Words that show that times are compared, and not only logged.
 _BENCHMARK = re.compile(
     r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"

@@ -73,8 +73,7 @@ def _unmeasured_parts(example: Example) -> Iterator[Gap]:
     by_hand = trained_by_hand(example) is not None
     for region in example.regions:
         for event in example.trace.inside(region):
-            traced = event.place.traced
-            if traced is not None and traced.by.startswith("Dataset."):
+            if event.place.mapped:
                 continue
             if event.kind == "opaque":
                 yield Gap(event.line, f"the timed code is not recognized: {event.name[:120]}")

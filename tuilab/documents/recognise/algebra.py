@@ -30,7 +30,7 @@ CHEAP = words(
 def matmuls(example: Example) -> Iterator[Result]:
     """Yield every matrix product, except those inside a pipeline or a layer."""
     for event in example.own("op"):
-        if event.name != "tf.matmul" or _is_mapped(event):
+        if event.name != "tf.matmul" or event.place.mapped:
             continue
         result = _matmul(example, event)
         if isinstance(result, Gap) or _worth(example, event, result):
@@ -56,11 +56,6 @@ def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
         return True
     # In a script, only a timed matrix product counts, because the script may time something else.
     return example.timed(event) if example.block.script else bool(example.regions or example.clocked)
-
-
-def _is_mapped(event: TraceEvent) -> bool:
-    traced = event.place.traced
-    return traced is not None and traced.by.startswith("Dataset.")
 
 
 def _matmul(example: Example, event: TraceEvent) -> Result:
@@ -116,7 +111,7 @@ def chains(example: Example) -> Iterator[Result]:
     for region in example.regions:
         groups: dict[tuple[Shape, str], list[TraceEvent]] = {}
         for event in example.trace.inside(region):
-            if event.kind != "op" or _is_mapped(event) or event.name not in (*CHEAP, "tf.matmul"):
+            if event.kind != "op" or event.place.mapped or event.name not in (*CHEAP, "tf.matmul"):
                 continue
             operand = event.result
             # A large matrix product belongs to the `matmul` workload.
@@ -223,7 +218,7 @@ def _around(example: Example, calls: _Calls, region: Region, event: TraceEvent) 
     work.
     """
     trace, loops = example.trace, event.place.loops
-    graph = event.place.traced.graph if event.place.traced is not None else None
+    graph = event.place.graph
     for call in trace.events[event.index : region.last] if graph is not None else ():
         if call.kind == "graph" and call.runs is graph:
             return len(call.place.loops)
@@ -253,7 +248,7 @@ def timed_ops(example: Example, found: Found) -> int:
 
 
 def _ops_in(example: Example, calls: _Calls, region: Region, lines: set[int]) -> int:
-    events = [e for e in example.trace.inside(region) if e.kind == "op" and not _is_mapped(e)]
+    events = [e for e in example.trace.inside(region) if e.kind == "op" and not e.place.mapped]
     events = [e for e in events if e.name not in MINOR and not e.name.startswith(NEGLIGIBLE)]
     if not any(event.line in lines for event in events):
         return 0

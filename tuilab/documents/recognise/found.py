@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from tuilab.documents.interpreter.trace import Region, Trace, TraceEvent
-from tuilab.documents.interpreter.values import Graph, Tensor, Unknown, Value
+from tuilab.documents.interpreter.values import Tensor, Unknown, Value
 from tuilab.model.arms import Input, Mode
 from tuilab.model.parameters import Value as Setting
 from tuilab.model.scenario import Axis
@@ -53,9 +53,8 @@ def placed(found: Found, event: TraceEvent) -> Found:
         found.devices |= set(families)
     else:
         found.anywhere = True
-    graph = event.place.traced.graph if event.place.traced is not None else None
-    if isinstance(graph, Graph):
-        found.modes.add("xla" if graph.jit else "graph")
+    if event.place.graph is not None:
+        found.modes.add("xla" if event.place.graph.jit else "graph")
     else:
         found.eager = True
     return found

@@ -14,7 +14,7 @@ from tuilab.documents.interpreter.values import (
     Value,
     elements,
 )
-from tuilab.documents.judge.purpose import are_alike
+from tuilab.documents.judge.purpose import COMPARED, DEVICES, are_alike
 from tuilab.documents.rules.regions import makes_data
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
@@ -22,7 +22,6 @@ from tuilab.documents.timing import Timing
 # Maximum number of elements for which an eager op's time is only its dispatch.
 _SMALL = 4_096
 _COMPUTES = ("op", "graph", "train", "host-op")
-_COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
 
 
 @rule("TL111", "Comparison of different work", "warning")
@@ -89,7 +88,7 @@ def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
 
 
 def _bare(region: Region) -> str:
-    return _DEVICES.sub("_", region.name)
+    return DEVICES.sub("_", region.name)
 
 
 def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
@@ -183,7 +182,7 @@ def _signature(events: list[TraceEvent]) -> Signature:
     """Count events by kind, name, and the shape and dtype of their result."""
     out: Signature = Counter()
     for event in events:
-        if event.kind in _COMPARED and event.place.traced is None:
+        if event.kind in COMPARED and event.place.traced is None:
             shape = event.result.shape if isinstance(event.result, Tensor) else None
             dtype = event.result.dtype if isinstance(event.result, Tensor) else None
             out[event.kind, event.name, (shape, dtype)] += 1
@@ -205,9 +204,6 @@ def _words(keys: set[tuple[str, str, object]]) -> set[str]:
         shape = detail[0] if isinstance(detail, tuple) else None
         words.add(f"{name} of shape {shape}" if shape else name)
     return words
-
-
-_DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 
 
 @rule("TL117", "Comparison of identical work", "warning")
@@ -290,7 +286,7 @@ def _above(example: Example, region: Region) -> str:
 
 def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
     """Count the events by name, by inputs and repetitions, and by device."""
-    if not any(event.kind in _COMPARED for event in events):
+    if not any(event.kind in COMPARED for event in events):
         return Counter()
     found: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
     for event in events:
@@ -358,7 +354,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
         # Both lines count as tiny only if every timing on them does tiny work.
         tiny = not {first.region.line, second.region.line} & swept
         if tiny and {first.device, second.device} == {"CPU", "GPU"}:
-            names = " and ".join(dict.fromkeys(e.name for e in second.events if e.kind in _COMPARED))
+            names = " and ".join(dict.fromkeys(e.name for e in second.events if e.kind in COMPARED))
             yield Hit(
                 second.region.line,
                 "the devices are compared at a size where computing is negligible: both times are the "
@@ -396,5 +392,5 @@ def _is_tiny(events: list[TraceEvent]) -> bool:
 
 
 def _single(events: list[TraceEvent]) -> TraceEvent | None:
-    ops = [e for e in events if e.kind in _COMPARED]
+    ops = [e for e in events if e.kind in COMPARED]
     return ops[0] if len(ops) == 1 and ops[0].kind == "op" and ops[0].place.traced is None else None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tuilab.documents.example import Example, tensors_in
-from tuilab.documents.facts import has_weights, is_training, may_run, validates
+from tuilab.documents.facts import MADE_PLAIN, has_weights, is_training, may_run
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import WORK, Region, TraceEvent
 from tuilab.documents.interpreter.unread import (
@@ -134,7 +134,7 @@ def _only_describes(events: list[TraceEvent]) -> bool:
     if not any(step.name.rpartition(".")[2] in _LAZY for step in steps):
         return False
     done = (e for e in events if e.kind not in ("dataset", "print", "bind", "clock"))
-    return all(e.place.traced is not None and e.place.traced.by.startswith("Dataset.") for e in done)
+    return all(event.place.mapped for event in done)
 
 
 _LAZY = words("map batch padded_batch filter shuffle interleave flat_map cache prefetch repeat")
@@ -470,7 +470,7 @@ def _preparations(example: Example, timing: Timing, measured: bool) -> Iterator[
     fits = any(e.name == "fit" for e in events) and not _WHOLE.search(timing.label)
     # Work in a time that the code subtracts is not part of the result.
     less = [r for r in map(example.trace.regions.__getitem__, region.beside) if _is_within(r, region)]
-    models = any(e.kind == "build" and e.name in _MODELS for e in events)
+    models = any(e.kind == "build" and e.name in MADE_PLAIN for e in events)
     called_here = {id(e.arguments.get("self")) for e in events if e.kind == "op" and not models}
     for event in events:
         if any(r.first < event.index < r.last for r in less):
@@ -691,7 +691,6 @@ _HEAVY = (
 _INITIALISERS = ("variables_initializer", "initialize_all_variables", "tables_initializer")
 
 
-_MODELS = ("tf.keras.Model", "tf.keras.Sequential")
 # One-time actions that take a significant time.
 _ONCE = {
     "save": "the model is saved",
@@ -744,7 +743,7 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
         case "train":
             if "ModelCheckpoint" in callbacks(event):
                 return "the model is saved after each epoch"
-            return f"{_TESTED}{_EACH_EPOCH}" if event.name == "fit" and validates(event) else ""
+            return f"{_TESTED}{_EACH_EPOCH}" if event.name == "fit" and event.validates else ""
         case "create" | "host-create":
             # An array that the code fills later is a buffer, not generated data.
             buffer = event.index in example.trace.filled and not event.name.startswith(_RANDOM)
