@@ -13,7 +13,7 @@ from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads.base import Build, Case, Mark, Unavailable, Workload
 from tuilab.workloads.parts import kernels, quantise
-from tuilab.workloads.parts.device import move_to, observed, observed_family
+from tuilab.workloads.parts.device import move_to, observed, observed_family, resident
 
 ITEM = 4
 PERIOD = 1_000
@@ -143,25 +143,20 @@ def _values(b: Build) -> Any:
     return values.reshape(-1, block)
 
 
-def _resident(b: Build, array: Any) -> Any:
-    with b.tf.device(b.device):
-        return b.tf.identity(b.tf.convert_to_tensor(array))
-
-
 def _zlib(b: Build, values: Any) -> Case:
     import numpy as np
 
     if b.arm.mode != "eager":
         raise Unavailable("zlib is a library call on the host, not a graph op")
-    level, resident = b.integer("level"), _resident(b, values)
+    level, held = b.integer("level"), resident(b.tf, values, b.device)
 
     def to_host() -> Any:
-        # `resident.numpy()` cannot be used, because the runtime caches that copy and would return it in the
+        # `held.numpy()` cannot be used, because the runtime caches that copy and would return it in the
         # next call.
-        return np.ascontiguousarray(move_to(b.tf, resident, b.host).numpy())
+        return np.ascontiguousarray(move_to(b.tf, held, b.host).numpy())
 
     def to_device(data: bytes) -> Any:
-        return _resident(b, np.frombuffer(data, np.uint8))
+        return resident(b.tf, np.frombuffer(data, np.uint8), b.device)
 
     def call() -> Any:
         return to_device(zlib.compress(to_host(), level))
@@ -255,13 +250,9 @@ def _report_apis(b: Build) -> None:
     kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))
     b.fact("constant-device", place, f"without a requested device, tf.constant puts floats on the {place}")
-    found = hasattr(b.tf.io, "compress")
-    word = "has" if found else "has no"
-    b.fact("exists:tf.io.compress", found, f"TensorFlow {b.tf.__version__} {word} tf.io.compress")
+    kernels.report_name(b, "tf.io.compress", hasattr(b.tf.io, "compress"))
     module = "tensorflow.python.ops.gen_custom_ops"
-    found = importlib.util.find_spec(module) is not None
-    word = "has" if found else "has no"
-    b.fact(f"exists:{module}", found, f"TensorFlow {b.tf.__version__} {word} module {module}")
+    kernels.report_name(b, module, importlib.util.find_spec(module) is not None, "module ")
 
 
 WORKLOAD = Workload(DECLARATION, build, memory, work)

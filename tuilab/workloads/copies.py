@@ -9,7 +9,7 @@ from tuilab.model.parameters import AtMost, Choice, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads.base import Build, Case, Workload
-from tuilab.workloads.parts.device import move_to, observed
+from tuilab.workloads.parts.device import move_to, observed, resident
 
 TO_DEVICE, TO_HOST, BOTH = "to device", "to host", "both"
 
@@ -80,8 +80,7 @@ def build(b: Build) -> Case:
     total = b.integer("bytes") // b.integer("pieces") * b.integer("pieces")
     piece = np.random.default_rng(0).integers(0, 256, total // pieces, np.uint8)
     start = b.host if direction != TO_HOST else b.device
-    with tf.device(start):
-        tensors = [tf.identity(tf.convert_to_tensor(piece)) for _ in range(pieces)]
+    tensors = [resident(tf, piece, start) for _ in range(pieces)]
     b.progress("pieces made", pieces, pieces)
     copy = b.compiled(_copy(b, direction))
     on_host = family(b.arm.device) == "CPU"

@@ -10,7 +10,7 @@ from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
 from tuilab.workloads.parts import images
-from tuilab.workloads.parts.device import observed, short
+from tuilab.workloads.parts.device import observed, resident, short
 
 SINGLE, MIRRORED = "single", "mirrored"
 PROCESS_BYTES = 200_000_000
@@ -86,7 +86,7 @@ def _single(b: Build) -> Case:
     tf = b.tf
     with tf.device(b.device):
         network = Network(b)
-        batch = tuple(tf.identity(tf.convert_to_tensor(part)) for part in images.random_batch(b))
+    batch = tuple(resident(tf, part, b.device) for part in images.random_batch(b))
     step = b.compiled(network.step)
     return Case(
         call=lambda: step(*batch),
@@ -142,8 +142,7 @@ def _shared(tf: Any, strategy: Any, devices: list[str], values: Any) -> Any:
 
     def share(context: Any) -> Any:
         number = context.replica_id_in_sync_group
-        with tf.device(f"/{devices[number]}"):
-            return tf.identity(tf.convert_to_tensor(parts[number]))
+        return resident(tf, parts[number], f"/{devices[number]}")
 
     return strategy.experimental_distribute_values_from_function(share)
 

@@ -214,9 +214,7 @@ def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
     if not b.flag("pinned"):
         _report_windows(b)
     if b.flag("filter"):
-        found = hasattr(b.tf.signal, "lfilter")
-        word = "has" if found else "has no"
-        b.fact("exists:tf.signal.lfilter", found, f"TensorFlow {b.tf.__version__} {word} tf.signal.lfilter")
+        kernels.report_name(b, "tf.signal.lfilter", hasattr(b.tf.signal, "lfilter"))
 
 
 def _report_windows(b: Build) -> None:

@@ -10,6 +10,12 @@ def short(name: str) -> str:
     return name.rpartition("/device:")[2] or name.lstrip("/")
 
 
+def resident(tf: Any, values: Any, device: str) -> Any:
+    """Return the host array as a new tensor on `device` (`/GPU:0`)."""
+    with tf.device(device):
+        return tf.identity(tf.convert_to_tensor(values))
+
+
 def observed(tf: Any, device: str) -> str:
     """Return the device of a tensor created in the scope of `device`, as `GPU:0`. Soft placement may move the
     tensor.

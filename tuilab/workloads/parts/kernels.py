@@ -55,6 +55,12 @@ def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
     )
 
 
+def report_name(b: Build, name: str, there: bool, kind: str = "") -> None:
+    """Report as the fact `exists:<name>` whether this TensorFlow has the name."""
+    has = "has" if there else "has no"
+    b.fact(f"exists:{name}", there, f"TensorFlow {b.tf.__version__} {has} {kind}{name}")
+
+
 def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs: Any) -> None:
     """Report which op types of `function` lack a GPU kernel, as the fact `host-only-ops`."""
     if not b.observing or not has_gpu_rows():
