@@ -12,7 +12,6 @@ from tuilab.model.workload import Declaration
 from tuilab.workloads.base import Build, Case, Workload
 from tuilab.workloads.parts import feed, images
 from tuilab.workloads.parts.device import move_to, short
-from tuilab.workloads.parts.drain import LEAST_CALLS
 
 DECLARATION = Declaration(
     name="input_pipeline",
@@ -45,22 +44,14 @@ def build(b: Build) -> Case:
         images, labels = (move_to(b.tf, part, b.device) for part in batch)
         return prepared(images) if prepared else images, labels
 
-    def call() -> Any:
-        return received(*fed.next())
-
     images = move_to(b.tf, fed.next()[0], b.device)
-    return Case(
-        call=call,
-        scope=lambda: fed.running(b.tf.device(b.device), call),
-        marked=lambda mark: received(*fed.marked(mark)),
+    return fed.case(
+        b,
+        received,
         device=short(images.backing_device),
         copies=prepared is None,
         function=prepared,
         arguments=(images,) if prepared else (),
-        datasets=fed.datasets,
-        drained=not fed.serial,
-        least_calls=1 if fed.serial else LEAST_CALLS,
-        close=fed.close,
     )
 
 

@@ -9,8 +9,7 @@ from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads.base import Build, Case, Workload
 from tuilab.workloads.parts import feed, images
-from tuilab.workloads.parts.device import observed
-from tuilab.workloads.parts.drain import LEAST_CALLS
+from tuilab.workloads.parts.device import observed, resident
 from tuilab.workloads.parts.precision import precise, require
 
 POLICIES = {
@@ -55,8 +54,6 @@ DECLARATION = Declaration(
     gpu_dtypes=("tf32",),
 )
 
-Batch = tuple[Any, Any]
-
 
 def memory(values: Mapping[str, Value]) -> int:
     """Return peak bytes: those of the pipeline, plus the first layer's activations and gradients for a batch.
@@ -92,11 +89,12 @@ def build(b: Build) -> Case:
         return _resident(b, b.compiled(bare))
     fed = feed.open_feed(b)
     step = b.compiled(lambda images, labels: bare(fed.prepare(images), labels))
-    return _fed(b, fed, step)
+    case = fed.case(b, step, device=observed(b.tf, b.device), function=step, arguments=fed.next())
+    return precise(b, case)
 
 
 def _resident(b: Build, step: Callable[..., Any]) -> Case:
-    batch = _on_device(b, images.random_batch(b))
+    batch = tuple(resident(b.tf, part, b.device) for part in images.random_batch(b))
     return precise(
         b,
         Case(
@@ -107,28 +105,6 @@ def _resident(b: Build, step: Callable[..., Any]) -> Case:
             arguments=batch,
         ),
     )
-
-
-def _fed(b: Build, feed: feed.Feed, step: Callable[..., Any]) -> Case:
-    example = feed.next()
-
-    def call() -> Any:
-        return step(*feed.next())
-
-    case = Case(
-        call=call,
-        scope=lambda: feed.running(b.tf.device(b.device), call),
-        device=observed(b.tf, b.device),
-        function=step,
-        arguments=example,
-        datasets=feed.datasets,
-        drained=not feed.serial,
-        least_calls=1 if feed.serial else LEAST_CALLS,
-        close=feed.close,
-        marked=lambda mark: step(*feed.marked(mark)),
-    )
-    precise(b, case)
-    return case
 
 
 def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
@@ -155,12 +131,6 @@ def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
     model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy", metrics=["accuracy"])
     model.train_step((tf.zeros((1, side, side, images.CHANNELS)), tf.zeros((1,), tf.int32)))
     return model
-
-
-def _on_device(b: Build, batch: Batch) -> Batch:
-    with b.tf.device(b.device):
-        images, labels = (b.tf.identity(b.tf.convert_to_tensor(part)) for part in batch)
-    return images, labels
 
 
 WORKLOAD = Workload(DECLARATION, build, memory, work)

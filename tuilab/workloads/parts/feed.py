@@ -22,11 +22,11 @@ from tuilab.model.parameters import Choice, Integer, LogInteger, Parameter, Valu
 from tuilab.model.quantity import seconds
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Variant
-from tuilab.workloads.base import Build, Mark, Unavailable
+from tuilab.workloads.base import Build, Case, Mark, Unavailable
 from tuilab.workloads.parts import images
 from tuilab.workloads.parts.burn import Burn, burn
 from tuilab.workloads.parts.device import observed_family
-from tuilab.workloads.parts.drain import Drain
+from tuilab.workloads.parts.drain import LEAST_CALLS, Drain
 
 BRIGHTNESS = 0.2
 FROM_MEMORY = "from-memory"
@@ -175,10 +175,6 @@ class Feed:
         batch: tuple[Any, Any] = next(self._iterator)
         return batch
 
-    def marked(self, mark: Mark) -> tuple[Any, Any]:
-        with mark("input_wait"):
-            return self.next()
-
     def start(self) -> tuple[Any, Any]:
         begun = time.perf_counter()
         self._iterator = iter(self.dataset)
@@ -189,14 +185,34 @@ class Feed:
         batch: tuple[Any, Any] = self.drain.pace()
         return batch
 
-    def running(
-        self, inner: AbstractContextManager[Any], call: Callable[[], object]
-    ) -> AbstractContextManager[Any]:
-        return inner if self.serial else self.drain.running(inner, call)
+    def case(self, b: Build, step: Callable[..., Any], **observed: Any) -> Case:
+        """Return the case that draws a batch and passes it to `step` in each call.
 
-    @property
-    def datasets(self) -> tuple[Any, ...]:
-        return () if isinstance(self.dataset, _PythonLoop) else (self.dataset,)
+        observed: the fields of the case that describe the step: its device, its function and others.
+        """
+
+        def call() -> Any:
+            return step(*self.next())
+
+        def marked(mark: Mark) -> Any:
+            with mark("input_wait"):
+                batch = self.next()
+            return step(*batch)
+
+        def scope() -> AbstractContextManager[Any]:
+            inner = b.tf.device(b.device)
+            return inner if self.serial else self.drain.running(inner, call)
+
+        return Case(
+            call=call,
+            scope=scope,
+            marked=marked,
+            datasets=() if isinstance(self.dataset, _PythonLoop) else (self.dataset,),
+            drained=not self.serial,
+            least_calls=1 if self.serial else LEAST_CALLS,
+            close=self.close,
+            **observed,
+        )
 
     def close(self) -> None:
         self._iterator = None
