@@ -207,10 +207,9 @@ def ancestry(trace: Trace, value: Value | None, limit: int = 24) -> Iterator[Tra
     waiting = list(tensors_in(value))
     seen: set[int] = set()
     while waiting and len(seen) < limit:
-        tensor = waiting.pop(0)
-        if tensor.made < 0 or tensor.made in seen or tensor.made >= len(trace.events):
+        event = trace.maker(waiting.pop(0))
+        if event is None or event.index in seen:
             continue
-        seen.add(tensor.made)
-        event = trace.events[tensor.made]
+        seen.add(event.index)
         yield event
         waiting += inputs(event)

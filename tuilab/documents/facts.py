@@ -141,12 +141,9 @@ class Facts:
 
     @cached_property
     def hides_gpu(self) -> bool:
-        for event in self._trace.events:
-            if event.kind == "config" and event.name in _HIDES:
-                given = event.arguments.get("devices", event.arguments.get("0"))
-                if isinstance(given, Listing) and not given.items:
-                    return True
-        return False
+        settings = (e for e in self._trace.events if e.kind == "config" and e.name in _HIDES)
+        given = (event.arguments.get("devices", event.arguments.get("0")) for event in settings)
+        return any(isinstance(devices, Listing) and not devices.items for devices in given)
 
     @cached_property
     def old_uses(self) -> tuple[Use, int, int] | None:
@@ -512,8 +509,8 @@ def is_training(trace: Trace, event: TraceEvent) -> bool:
     fetched = event.runs
     if not isinstance(fetched, Tensor):
         return event.name == "sess.run"
-    made = trace.events[fetched.made].name if 0 <= fetched.made < len(trace.events) else ""
-    return made.rpartition(".")[2] in ("minimize", "apply_gradients")
+    made = trace.maker(fetched)
+    return made is not None and made.name.rpartition(".")[2] in ("minimize", "apply_gradients")
 
 
 def may_run(event: TraceEvent) -> bool:

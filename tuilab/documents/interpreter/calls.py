@@ -34,7 +34,6 @@ from tuilab.documents.interpreter.values import (
     Api,
     Bound,
     Class,
-    Elapsed,
     Function,
     Graph,
     Instance,
@@ -167,9 +166,8 @@ def call_object(
         case OpaqueObject(kind="timed", data=Function() as function):
             start = interpreter.clock("a timer", line)
             given = interpreter.call(function, args, keywords, line)
-            time = interpreter.region(start.event, interpreter.clock("a timer", line).event)
-            if isinstance(time, Elapsed):
-                interpreter.trace.regions[time.region].name = function.name
+            end = interpreter.clock("a timer", line)
+            interpreter.region(start.event, end.event, name=function.name)
             return given
         case OpaqueObject(kind="benchmark"):
             return timers.pytest_benchmark(interpreter, "", args, keywords, line)
@@ -198,25 +196,11 @@ def call_function(
     if inside or len(interpreter.frames) > MOST_CALLS_DEEP:
         interpreter.event("opaque", f"{function.name}: recursion is not evaluated", line)
         return Unknown(f"{function.name} calls itself", line)
-    if function.file != interpreter.place.file:
-        with interpreter.reading(function.file, line):
-            return _read_body(interpreter, function, args, keywords, line, hook)
-    return _read_body(interpreter, function, args, keywords, line, hook)
-
-
-def _read_body(
-    interpreter: Interpreter,
-    function: Function,
-    args: list[Value],
-    keywords: Keywords,
-    line: int,
-    hook: Callable[[Value], None] | None,
-) -> Value:
     scope = Scope({}, function.scope)
     _bind(function, args, keywords, scope, line, _assumed_in(interpreter, function))
     interpreter.frames.append(Frame(function, hook=hook))
     try:
-        with interpreter.at(function=function.name):
+        with interpreter.reading(function.file, line), interpreter.at(function=function.name):
             if isinstance(function.node, ast.Lambda):
                 return interpreter.evaluate(function.node.body, scope)
             interpreter.execute(function.node.body, scope)

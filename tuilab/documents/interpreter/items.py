@@ -316,7 +316,7 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
     interpreter.gather(value)
     owner = interpreter.evaluate(target.value, scope)
     index = _index(interpreter, target.slice, scope)
-    made = interpreter.trace.events[owner.made] if isinstance(owner, Tensor) and owner.made >= 0 else None
+    made = interpreter.trace.maker(owner)
     if made is not None and made.name == SAVED:
         # An object from a SavedModel may support item assignment.
         return

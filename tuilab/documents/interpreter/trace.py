@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from tuilab.documents.interpreter.values import NONE, Graph, Value
+from tuilab.documents.interpreter.values import NONE, Graph, Tensor, Value
 
 Kind = Literal[
     "op",  # a TensorFlow op that computes
@@ -274,6 +274,10 @@ class Trace:
     """Events that make arrays whose items are assigned later."""
     programs: list[int] = field(default_factory=list)
     """Indices of the first events of the examples that are separate programs, in order."""
+
+    def maker(self, value: Value | None) -> TraceEvent | None:
+        """Return the event that created a tensor; None if it is unknown."""
+        return self.events[value.made] if isinstance(value, Tensor) and value.made >= 0 else None
 
     def inside(self, region: Region) -> list[TraceEvent]:
         """Return the events between the region's clock readings that may occur in the same run as these

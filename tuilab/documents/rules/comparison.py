@@ -145,9 +145,7 @@ def _node(example: Example, event: TraceEvent) -> TraceEvent:
     """Return the event that created the value that a session fetches; the event itself unless there is
     exactly one such value.
     """
-    fetched = event.runs
-    node = isinstance(fetched, Tensor) and 0 <= fetched.made < event.index
-    return example.trace.events[fetched.made] if node and isinstance(fetched, Tensor) else event
+    return example.trace.maker(event.runs) or event
 
 
 def _function(event: TraceEvent) -> str:

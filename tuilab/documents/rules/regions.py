@@ -201,10 +201,9 @@ def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> 
 def _computed_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
     """Yield the earlier events whose results the region reads or binds to names."""
     for event in events:
-        value = event.arguments.get("value")
-        if event.kind not in ("bind", "sync") or not isinstance(value, Tensor) or value.made < 0:
+        maker = example.trace.maker(event.arguments.get("value"))
+        if event.kind not in ("bind", "sync") or maker is None:
             continue
-        maker = example.trace.events[value.made]
         computed = maker.kind in ("op", "graph") or maker.name == "invoke"
         if computed and maker.index < region.first:
             yield maker
@@ -808,11 +807,10 @@ def _describe_random(example: Example, event: TraceEvent) -> str:
     drawn, heavy = None, False
     waiting, seen = [event.runs], set[int]()
     while waiting and len(seen) < _MOST_NODES:
-        value = waiting.pop()
-        if not isinstance(value, Tensor) or value.made in seen or value.made < 0:
+        node = example.trace.maker(waiting.pop())
+        if node is None or node.index in seen:
             continue
-        seen.add(value.made)
-        node = example.trace.events[value.made]
+        seen.add(node.index)
         if node.kind != "node" or node.name in _KEPT:
             continue
         heavy = heavy or node.name in _PRODUCTS
@@ -842,10 +840,8 @@ _PRODUCTS = (
 
 
 def _initialises(example: Example, event: TraceEvent) -> bool:
-    fetched = event.runs
-    if event.name != "sess.run" or not isinstance(fetched, Tensor) or fetched.made < 0:
-        return False
-    return example.trace.events[fetched.made].name.endswith(_INITIALISERS)
+    made = example.trace.maker(event.runs)
+    return event.name == "sess.run" and made is not None and made.name.endswith(_INITIALISERS)
 
 
 @rule("TL113", "Predicting batch by batch", "note")
