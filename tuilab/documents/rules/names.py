@@ -91,38 +91,31 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
     chosen = f"which line {example.installs} installs" if example.installs else ""
     text = "; ".join(part for part in (chosen, known) if part)
     message = f"{where} does not exist in {library} {version}" + (f" ({text})" if text else "")
-    # Only a name that starts with the usual alias of its module can be replaced directly.
-    plain = spelled == gone and not tail
     near, remedy = _INSTEAD.get(gone, ("", ""))
     now = renamed(api, use.name) or renamed(api, gone)
-    if near:
-        return Hit(use.line, f"{message}; the closest existing name is {near}", remedy, at=spelled)
+    new = ""
     if remedy:
-        return Hit(use.line, message, remedy, at=spelled)
-    if now:
+        message += f"; the closest existing name is {near}" if near else ""
+    elif now:
         old = ".compat.v1." in now
-        how = f"Use {now}, or its replacement in version 2." if old else f"Use {now}."
-        new = (spelled, now) if plain and not old else ("", "")
-        return Hit(use.line, f"{message}; it was renamed to {now}", how, at=spelled, replace=new)
-    if known.startswith("new"):
-        return Hit(use.line, message, f"Use TensorFlow {known.rpartition(' ')[2]} or later.", at=spelled)
+        message += f"; it was renamed to {now}"
+        remedy = f"Use {now}, or its replacement in version 2." if old else f"Use {now}."
+        new = "" if old else now
+    elif known.startswith("new"):
+        remedy = f"Use TensorFlow {known.rpartition(' ')[2]} or later."
     # A name that existed in an earlier version is not a misspelling.
-    near = "" if known else nearest(api, gone)
-    if not near:
-        return Hit(use.line, message, at=spelled)
-    if near == spelled:
-        what = (
-            f"{gone} does not exist in TensorFlow {api.version}: {near} belongs to the separate Keras package"
-        )
-        return Hit(use.line, what, f"Write import keras, and then {near}.", at=spelled)
-    new = (
-        (spelled, near)
-        if plain and near.lower().replace("_", "") == gone.lower().replace("_", "")
-        else ("", "")
-    )
-    return Hit(
-        use.line, f"{message}; the closest existing name is {near}", f"Use {near}.", at=spelled, replace=new
-    )
+    elif near := "" if known else nearest(api, gone):
+        if near == spelled:
+            message = f"{gone} does not exist in TensorFlow {api.version}: "
+            message += f"{near} belongs to the separate Keras package"
+            remedy = f"Write import keras, and then {near}."
+        else:
+            message += f"; the closest existing name is {near}"
+            remedy = f"Use {near}."
+            new = near if near.lower().replace("_", "") == gone.lower().replace("_", "") else ""
+    # Only a name that starts with the usual alias of its module can be replaced directly.
+    replace = (spelled, new) if new and spelled == gone and not tail else ("", "")
+    return Hit(use.line, message, remedy, at=spelled, replace=replace)
 
 
 @rule("TL007", "Written for TensorFlow 1", "error")
