@@ -39,6 +39,10 @@ _OF_MODELS = ("call", "__call__", "compile", "summary", "save", "save_weights", 
 def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int) -> Value:
     """Evaluate a method of a value, unless the document itself defines the method."""
     owner, name = bound.owner, bound.name
+
+    def ask(known: OpaqueObject) -> Value:
+        return objects.method(interpreter, objects.Asked(known, name, args, keywords, line))
+
     match owner:
         case Tensor():
             return _tensor(interpreter, owner, name, args, keywords, line)
@@ -63,28 +67,21 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
         case Clock() if name in ("replace", "timestamp", "astimezone"):
             return owner
         case OpaqueObject():
-            return objects.method(interpreter, objects.Asked(owner, name, args, keywords, line))
+            return ask(owner)
         case Graph() | Function() if name == "__call__":
             return interpreter.call(owner, args, keywords, line)
         case Graph():
             return owner if name == "get_concrete_function" else Unknown(f"the result of {name}()", line)
-        case Unknown() if name == "run" and "feed_dict" in keywords:
-            # Only the run() of a TensorFlow session takes a feed_dict.
-            return objects.method(
-                interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
-            )
+        case Unknown() if _is_session(interpreter, owner, name, args, keywords):
+            return ask(OpaqueObject("session"))
         case Unknown() if strategy := _strategy(owner):
-            return objects.method(interpreter, objects.Asked(strategy, name, args, keywords, line))
+            return ask(strategy)
         case Unknown() if name in OF_LITE or (name == "invoke" and not args and not keywords):
             made = (v for v in owner.options if isinstance(v, OpaqueObject) and v.kind == "lite")
             lite = next(made, None) or interpreter.lites.setdefault(
                 (owner.reason, owner.line), OpaqueObject("lite", {"given": NONE})
             )
-            return objects.method(interpreter, objects.Asked(lite, name, args, keywords, line))
-        case Unknown() if name == "run" and args and _is_session(interpreter, owner):
-            return objects.method(
-                interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
-            )
+            return ask(lite)
         case Unknown() if _is_keras(interpreter, owner, name, keywords):
             # The model itself is unknown, but every Keras model has this method.
             interpreter.event("train", name, line, numbered(args) | keywords)
@@ -118,11 +115,15 @@ def _strategy(owner: Unknown) -> OpaqueObject | None:
     return None
 
 
-def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
-    """Return True if the value is probably a TensorFlow 1 session: the document never binds its name, which
-    is typical of a session.
+def _is_session(
+    interpreter: Interpreter, owner: Unknown, name: str, args: list[Value], keywords: Keywords
+) -> bool:
+    """Return True if the value is probably a TensorFlow 1 session: its `run` takes a feed_dict, or the
+    document never binds its name, which is typical of a session.
     """
-    return interpreter.deferred and bool(SESSION.match(owner.reason.partition(" ")[0]))
+    if name != "run" or "feed_dict" in keywords:
+        return name == "run"
+    return bool(args) and interpreter.deferred and bool(SESSION.match(owner.reason.partition(" ")[0]))
 
 
 def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Keywords) -> bool:
