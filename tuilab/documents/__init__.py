@@ -16,7 +16,7 @@ checker/      the rest of `tuilab check`: many files, settings, baseline, format
 `python -m tuilab.documents FILE` prints a document's trace line by line.
 """
 
-from tuilab.documents.examine import read, read_installed
+from tuilab.documents.examine import read
 from tuilab.documents.presets.toml import dumps, write
 from tuilab.documents.report import CheckResult, DocumentReport, ExampleReport, Unresolved
 from tuilab.documents.rules import RULES, Finding, Rule
@@ -31,6 +31,5 @@ __all__ = [
     "Unresolved",
     "dumps",
     "read",
-    "read_installed",
     "write",
 ]

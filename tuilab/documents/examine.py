@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tuilab.documents.api.tables import for_installed, installed_version, shipped
+from tuilab.documents.api.tables import installed_version, shipped
 from tuilab.documents.api.versions import installed_by, minor, table_of
 from tuilab.documents.example import Example, examples
 from tuilab.documents.interpreter.program import Code, read_program
@@ -322,12 +322,3 @@ def _unresolved_parts(example: Example, parsed: Parsed, gaps: list[Gap]) -> tupl
         found.append((example.block.line, why))
     unique = dict.fromkeys(sorted((line, sanitize_line(reason, 300)) for line, reason in found))
     return tuple(Unresolved(line, reason) for line, reason in unique)[:MOST_UNRESOLVED]
-
-
-def read_installed(
-    source: Path | str | bytes, *, name: str = "", validate: Validate | None = None
-) -> DocumentReport:
-    """Read a document. Checks the names that it uses against the installed TensorFlow, if a table of that
-    TensorFlow's names exists.
-    """
-    return read(source, for_installed(), name=name, validate=validate)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tuilab.catalogue.validate import validate
-from tuilab.documents import DocumentReport, read, read_installed
+from tuilab.documents import DocumentReport, read
 from tuilab.documents.api import tables
 from tuilab.lab.files import INPUT
 from tuilab.lab.lab import Lab
@@ -44,7 +44,7 @@ def document(words: str) -> DocumentReport:
     # The bytes may end within a UTF-8 character, which has up to four bytes.
     if b"\0" in start or len(start.decode(errors="ignore").encode()) < len(start) - 3:
         raise InputError(words, "binary data", "a document, a preset, code, a model or a recording")
-    return read_installed(path, validate=validate)
+    return read(path, tables.for_installed(), validate=validate)
 
 
 def offered(words: str, report: DocumentReport) -> list[Offer]:
