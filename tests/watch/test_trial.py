@@ -203,6 +203,11 @@ def test_a_busy_host_is_named_beside_the_measured_ratio() -> None:
     assert said == "measured: 1.70× [1.60 1.80] (busy host) for the step: the step under XLA"
 
 
+def test_the_interval_of_a_slower_step_has_the_unit_of_its_ratio() -> None:
+    said = measured(Tried(step=0.8, step_ci95=(0.75, 0.85), said="the step in float32"))
+    assert said == "measured: 0.800× [0.750 0.850] for the step: the step in float32"
+
+
 def test_a_measured_saving_is_not_larger_than_the_shown_share_of_the_program() -> None:
     """A change may save more of the program's time than the profiler had assigned to its finding."""
     of = with_trial(found(), Tried(step=40.0, said="the step in float32"), 10.0)

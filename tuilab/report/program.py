@@ -6,6 +6,7 @@ from pathlib import PurePath
 
 import msgspec
 
+from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.words import percent, times
 from tuilab.model.program import (
     PROGRAM,
@@ -267,7 +268,8 @@ def measured(tried: Tried) -> str:
     """
     if tried.step is None:
         return tried.said
-    ends = f" {interval(*tried.step_ci95, tried.step)}" if tried.step_ci95 else ""
+    low, high = tried.step_ci95 or (None, None)
+    step = RatioEstimate(tried.step, low, high, 0)
     once = f" after {seconds(tried.compile_s)} of compiling" if tried.compile_s else ""
     program = f"{times(tried.program)} for the program" if tried.program else ""
     if tried.if_input_keeps_up:
@@ -276,7 +278,8 @@ def measured(tried: Tried) -> str:
         program = f"so about {program}"
     program = f", {program}" if program else ""
     doubts = f" ({', '.join(tried.doubts)})" if tried.doubts else ""
-    return f"measured: {times(tried.step)}{ends}{doubts} for the step{once}{program}: {tried.said}"
+    gain = f"{step.words} {step.span}".rstrip()
+    return f"measured: {gain}{doubts} for the step{once}{program}: {tried.said}"
 
 
 def _finding(finding: Bottleneck) -> Iterator[str]:
