@@ -155,7 +155,7 @@ def _sparse_product(op: Shaped) -> float:
 
 def _count_convolution(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
     """Return a function that counts two operations for each output position, filter position and input
-    channel.
+    channel; a depthwise convolution has one input channel.
 
     result: index of the input that has the shape of the forward convolution's output; None if the op's own
     output has this shape. kernel: index of the input that has the filter's shape; None if the op's own output
@@ -163,20 +163,16 @@ def _count_convolution(result: int | None, kernel: int | None) -> Callable[[Shap
     """
 
     def count(op: Shaped) -> float:
-        made = _known_shape(op.outputs, 0) if result is None else _known_shape(op.inputs, result)
-        weights = _known_shape(op.outputs, 0) if kernel is None else _known_shape(op.inputs, kernel)
-        return 2.0 * math.prod(made) * math.prod(weights[:-1])
+        weights = _input_or_result(op, kernel)
+        per_channel = weights[: -2 if "Depthwise" in op.op else -1]
+        return 2.0 * math.prod(_input_or_result(op, result)) * math.prod(per_channel)
 
     return count
 
 
-def _depthwise(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
-    def count(op: Shaped) -> float:
-        made = _known_shape(op.outputs, 0) if result is None else _known_shape(op.inputs, result)
-        weights = _known_shape(op.outputs, 0) if kernel is None else _known_shape(op.inputs, kernel)
-        return 2.0 * math.prod(made) * math.prod(weights[:-2])
-
-    return count
+def _input_or_result(op: Shaped, index: int | None) -> tuple[int, ...]:
+    """Return the shape of an input, or of the op's output if `index` is None."""
+    return _known_shape(op.outputs, 0) if index is None else _known_shape(op.inputs, index)
 
 
 def _count_pooling(index: int | None) -> Callable[[Shaped], float]:
@@ -185,8 +181,7 @@ def _count_pooling(index: int | None) -> Callable[[Shaped], float]:
     """
 
     def count(op: Shaped) -> float:
-        made = _known_shape(op.outputs, 0) if index is None else _known_shape(op.inputs, index)
-        return float(math.prod(op.get("ksize", ())) * math.prod(made))
+        return float(math.prod(op.get("ksize", ())) * math.prod(_input_or_result(op, index)))
 
     return count
 
@@ -284,9 +279,9 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     **_named("Conv2D Conv3D Conv _FusedConv2D _FusedConv3D", _count_convolution(None, 1)),
     **_named("Conv2DBackpropInput Conv3DBackpropInputV2", _count_convolution(2, 1)),
     **_named("Conv2DBackpropFilter Conv3DBackpropFilterV2", _count_convolution(2, None)),
-    **_named("DepthwiseConv2dNative _FusedDepthwiseConv2dNative", _depthwise(None, 1)),
-    "DepthwiseConv2dNativeBackpropInput": _depthwise(2, 1),
-    "DepthwiseConv2dNativeBackpropFilter": _depthwise(2, None),
+    **_named("DepthwiseConv2dNative _FusedDepthwiseConv2dNative", _count_convolution(None, 1)),
+    "DepthwiseConv2dNativeBackpropInput": _count_convolution(2, 1),
+    "DepthwiseConv2dNativeBackpropFilter": _count_convolution(2, None),
     **_named("AvgPool MaxPool AvgPool3D MaxPool3D MaxPoolV2 MaxPoolWithArgmax", _count_pooling(None)),
     **_named("AvgPoolGrad AvgPool3DGrad", _count_pooling(1)),
     **_named("MaxPoolGrad MaxPoolGradV2 MaxPool3DGrad", _count_pooling(2)),
