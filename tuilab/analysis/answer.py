@@ -32,7 +32,7 @@ from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.words import listed, on_axis, percent, short, size
 from tuilab.model.account import PHASE_WORDS
 from tuilab.model.events import RECORDING_ENDS, RUN_CONTINUES
-from tuilab.model.quantity import interval, median_of, plural, seconds
+from tuilab.model.quantity import median_of, plural, seconds
 from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
 
@@ -95,12 +95,7 @@ def at_point(state: RunState, point: int) -> list[str]:
 def timing(arm: ArmState, point: int) -> str:
     """Return `0.48 ms [0.47 0.50]`, without the interval if there is none."""
     estimate = estimate_at(arm, point)
-    if estimate is None:
-        return "not timed"
-    figure = median_of(estimate.median, estimate.half_width)
-    return (
-        figure if estimate.interval is None else f"{figure} {interval(*estimate.interval, estimate.median)}"
-    )
+    return "not timed" if estimate is None else estimate.with_interval
 
 
 def _ending(state: RunState) -> str:

@@ -6,7 +6,7 @@ from tuilab.analysis.bound import Overtaking, along, bounds_of_arm, fastest_cpu,
 from tuilab.analysis.reading import axes, estimate_at, has_gpu, summary_point, value_at
 from tuilab.analysis.words import listed, on_axis, size, times
 from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, name_of
-from tuilab.model.quantity import median_of, seconds, significant
+from tuilab.model.quantity import seconds, significant
 from tuilab.model.roofline import GpuBound, SweepBound
 from tuilab.model.run import ArmState, RunState
 
@@ -106,7 +106,7 @@ def _headline(
         return ""
     name = article(sheet)
     first, timed = found[0], estimate_at(lead, point)
-    here = f" Measured here: {median_of(timed.median, timed.half_width)}." if timed else ""
+    here = f" Measured here: {timed.words}." if timed else ""
     if first.verdict == "not known":
         return f"The best case on {name} is unknown: {first.why}."
     if first.verdict == "cannot win" and first.why:

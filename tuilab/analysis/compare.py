@@ -14,10 +14,10 @@ from tuilab.analysis.reading import (
     places,
     swept,
 )
+from tuilab.analysis.statistics import Estimate
 from tuilab.analysis.words import listed, times
 from tuilab.model.arms import labels
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import interval, median_of
 from tuilab.model.run import ArmState, RunState
 
 ONE_PROCESS = (
@@ -165,20 +165,19 @@ def _at(
     process.
     """
     a, b = estimate_at(arm, here), estimate_at(other, there)
-    if a is None or b is None or a.low is None or a.high is None or b.low is None or b.high is None:
+    if a is None or b is None or a.interval is None or b.interval is None:
         return None
-    if min(a.low, b.low) <= 0:
+    if min(a.interval[0], b.interval[0]) <= 0:
         return None
-    ratio, nearest = b.median / a.median, max(b.low / a.high, a.low / b.high)
+    ratio = b.median / a.median
+    low, high = b.interval[0] / a.interval[1], b.interval[1] / a.interval[0]
+    nearest = max(low, 1 / high)
     differs = nearest > (ALIKE if alone else 1)
-    estimate = RatioEstimate(ratio, b.low / a.high, b.high / a.low, n=0, paired=False)
+    estimate = RatioEstimate(ratio, low, high, n=0, paired=False)
     shown, word = (estimate, "slower") if ratio > 1 else (estimate.turned, "faster")
     text = f"{shown.words} {word} {shown.span}" if differs else "no difference beyond the noise"
     if nearest > 1 and not differs:
         text = "cannot be told apart, because two processes of the same code may differ by as much"
-    medians = [
-        f"{median_of(e.median, e.half_width)} {interval(e.low or 0, e.high or 0, e.median)}" for e in (a, b)
-    ]
     ids, named = arm.arm.id, arm.label
     if arm.arm != other.arm:
         ids, named = f"{ids} → {other.arm.id}", " → ".join(labels([arm.arm, other.arm]))
@@ -188,10 +187,10 @@ def _at(
         label=named,
         at=dict(place),
         ratio=ratio,
-        low=b.low / a.high,
-        high=b.high / a.low,
+        low=low,
+        high=high,
         differs=differs,
-        sentence=f"{name}: {medians[0]} → {medians[1]}: {text}",
+        sentence=f"{name}: {a.with_interval} → {b.with_interval}: {text}",
     )
 
 
@@ -239,10 +238,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     differs: bool = False
 
     def __str__(self) -> str:
-        if self.low_s is None or self.high_s is None:
-            return median_of(self.median_s)
-        shown = median_of(self.median_s, (self.high_s - self.low_s) / 2)
-        return f"{shown} {interval(self.low_s, self.high_s, self.median_s)}"
+        return Estimate(self.median_s, self.low_s, self.high_s, n=0, rho=0.0).with_interval
 
     @property
     def words(self) -> str:

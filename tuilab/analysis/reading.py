@@ -128,6 +128,12 @@ def estimate_at(arm: ArmState, point: int) -> Estimate | None:
     return kept_estimate(cell)
 
 
+def words_at(arm: ArmState, point: int) -> str:
+    """Return the arm's median in words, such as `0.48 ms`; `–` if no block was timed."""
+    estimate = estimate_at(arm, point)
+    return estimate.words if estimate is not None else "–"
+
+
 def latency_at(arm: ArmState, point: int) -> float | None:
     """Return the median of the single synchronized calls in seconds; None if there are none."""
     cell = arm.cells.get(point)

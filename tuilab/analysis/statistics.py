@@ -8,6 +8,7 @@ from operator import mul
 from statistics import NormalDist
 from typing import Any, TypeVar, cast
 
+from tuilab.model.quantity import interval, median_of
 from tuilab.model.run import ArmSamples
 
 _EXACT_UP_TO = 40
@@ -218,6 +219,18 @@ class Estimate(Bounded):
         """`half_width` over the median, to compare with a budget's precision. None for a median of 0."""
         half = self.half_width
         return None if half is None or not self.median else half / abs(self.median)
+
+    @property
+    def words(self) -> str:
+        """Format as `0.48 ms`, with the digits that the interval allows. Every view uses this."""
+        return median_of(self.median, self.half_width)
+
+    @property
+    def with_interval(self) -> str:
+        """Format as `0.48 ms [0.47 0.50]`, without the interval if there is none."""
+        return (
+            self.words if self.interval is None else f"{self.words} {interval(*self.interval, self.median)}"
+        )
 
 
 def estimate(samples: Sequence[float]) -> Estimate | None:

@@ -3,23 +3,18 @@
 from collections.abc import Mapping
 
 from tuilab.analysis.ratios import RatioEstimate
-from tuilab.analysis.reading import by_rounds, device_of, estimate_at, nodes_at
+from tuilab.analysis.reading import by_rounds, device_of, nodes_at, words_at
 from tuilab.analysis.words import listed
 from tuilab.model.arms import family
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import median_of, plural
+from tuilab.model.quantity import plural
 from tuilab.model.run import ArmState
 
 
 def together_sentence(arm: ArmState, alone: ArmState, slowdown: RatioEstimate, point: int) -> str:
     apart = by_rounds(slowdown, arm, alone, point) if slowdown.differs else ""
-    figures = f"{_figure(arm, point)} against {_figure(alone, point)} alone"
+    figures = f"{words_at(arm, point)} against {words_at(alone, point)} alone"
     return f"{alone.label} while the other devices ran: {_difference(slowdown)} ({figures}{apart})."
-
-
-def _figure(arm: ArmState, point: int) -> str:
-    estimate = estimate_at(arm, point)
-    return median_of(estimate.median, estimate.half_width) if estimate is not None else "–"
 
 
 def _difference(slowdown: RatioEstimate) -> str:

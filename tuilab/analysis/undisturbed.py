@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from tuilab.analysis.processes import estimate_of, kept_estimate
 from tuilab.analysis.statistics import once
 from tuilab.model.events import HostWindow
-from tuilab.model.quantity import interval, median_of
 from tuilab.model.result import Undisturbed
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
@@ -72,7 +71,5 @@ def _of(cell: ArmSamples, windows: Sequence[HostWindow]) -> Undisturbed | None:
         return None
     if alone.interval[1] >= now.interval[0]:
         return None
-    figure = median_of(alone.median, alone.half_width)
-    figures = f"{figure} {interval(*alone.interval, alone.median)} undisturbed"
-    sentence = f"{figures}; {median_of(now.median, now.half_width)} at the host's current load"
+    sentence = f"{alone.with_interval} undisturbed; {now.words} at the host's current load"
     return Undisturbed(median_s=alone.median, ci95_s=alone.interval, n=len(part.samples), sentence=sentence)

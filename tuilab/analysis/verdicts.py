@@ -28,6 +28,7 @@ from tuilab.analysis.reading import (
     no_gpu_sentence,
     summary_point,
     value_at,
+    words_at,
 )
 from tuilab.analysis.roofline import work_of
 from tuilab.analysis.sweeps import Series, series_of
@@ -51,7 +52,7 @@ from tuilab.model.claims import (
     WaitsForInput,
 )
 from tuilab.model.events import Fact, Node
-from tuilab.model.quantity import median_of, plural, seconds
+from tuilab.model.quantity import plural, seconds
 from tuilab.model.run import ArmState, RunState
 from tuilab.model.sanitize import sanitize_line
 
@@ -129,7 +130,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
     if word != here:
         taken += f"; too close to decide from {few_processes(state)}, as others may differ by {near:g}×:"
         taken += " use the budget standard"
-    figures = f"{a.label} took {_figure(a, point)}, {b.label} {_figure(b, point)}"
+    figures = f"{a.label} took {words_at(a, point)}, {b.label} {words_at(b, point)}"
     return word, f"{figures}: {_speed(speedup, when.by, by_rounds(speedup, b, a, point))}{taken}."
 
 
@@ -163,11 +164,6 @@ def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> J
     """
     reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
     return next((reason for reason in reasons if reason[0] == "untestable"), next(iter(reasons), None))
-
-
-def _figure(arm: ArmState, point: int) -> str:
-    estimate = estimate_at(arm, point)
-    return median_of(estimate.median, estimate.half_width) if estimate else "–"
 
 
 WILD = 100.0
@@ -551,8 +547,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
     estimate = estimate_at(here[0], point) if here else None
     if least is None or estimate is None or estimate.interval is None:
         return None
-    figures = f"{every_card()} takes less than {parts_words(least)}; {here[0].label} took"
-    figures += f" {median_of(estimate.median, estimate.half_width)}"
+    figures = f"{every_card()} takes less than {parts_words(least)}; {here[0].label} took {estimate.words}"
     if gpu_first and estimate.interval[1] <= when.by * least.seconds:
         taken = threshold(claim, when.amount)
         most = f", {times(estimate.median / least.seconds)} that; {taken}"
@@ -575,11 +570,8 @@ def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgemen
     best = min((each for each in most if each is not None), default=None)
     if best is None or best * when.by >= estimate.interval[0]:
         return None
-    text = (
-        f"this work takes {median_of(estimate.median, estimate.half_width)} on the host, whatever the "
-        "device; a GPU"
-    )
-    text += f" a thousand times slower than the slowest GPU that tuilab knows needs only {seconds(best)}"
+    text = f"this work takes {estimate.words} on the host, whatever the device; a GPU a thousand times slower"
+    text += f" than the slowest GPU that tuilab knows needs only {seconds(best)}"
     return "confirmed", f"{BY_BOUND} {text}."
 
 
