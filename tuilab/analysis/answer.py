@@ -29,7 +29,7 @@ from tuilab.analysis.reading import (
 )
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.undisturbed import undisturbed
-from tuilab.analysis.words import listed, on_axis, percent, short, size
+from tuilab.analysis.words import capitalized, first_few, listed, on_axis, percent, short, size
 from tuilab.model.account import PHASE_WORDS
 from tuilab.model.events import RECORDING_ENDS, RUN_CONTINUES
 from tuilab.model.quantity import median_of, plural, seconds
@@ -61,7 +61,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         lone = arms[0] if len(arms) == 1 else None
         span = _span(state, point, lone) if not crossed else ""
         if not (span and lone and len(axes(state)) == 1):
-            parts += sentences(state, point) or _of_each_kind(state, point)
+            parts += sentences(state, point) or at_point(state, point)
         parts.append(span)
         parts.append(_describe_disturbed(state, arms, point))
         parts += [
@@ -88,10 +88,6 @@ def _crossings(crossed: Sequence[Crossover], running: bool) -> list[str]:
     return [c.sentence for c in (*told, *rest[:MOST_NAMED])]
 
 
-def at_point(state: RunState, point: int) -> list[str]:
-    return [part for part in _of_each_kind(state, point) if part]
-
-
 def timing(arm: ArmState, point: int) -> str:
     """Return `0.48 ms [0.47 0.50]`, without the interval if there is none."""
     estimate = estimate_at(arm, point)
@@ -101,7 +97,7 @@ def timing(arm: ArmState, point: int) -> str:
 def _ending(state: RunState) -> str:
     after = f"after {plural(state.rounds, 'round')}" if state.rounds else "before the first round"
     if state.status == "cancelled" and state.message in (RECORDING_ENDS, RUN_CONTINUES):
-        return f"{after[:1].upper()}{after[1:]}, {state.message}."
+        return f"{capitalized(after)}, {state.message}."
     if state.status == "cancelled":
         return f"Stopped {after}."
     if state.status == "failed":
@@ -110,7 +106,7 @@ def _ending(state: RunState) -> str:
     return ""
 
 
-def _of_each_kind(state: RunState, point: int) -> list[str]:
+def at_point(state: RunState, point: int) -> list[str]:
     """Describe each group of arms that do the same work."""
     groups = comparable(state, point)
     out: list[str] = []
@@ -142,12 +138,10 @@ def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
     retraced_arms = [arm for arm in arms if retraced(arm, point)]
     if not retraced_arms:
         return ""
-    named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in retraced_arms[:MOST_NAMED]]
-    named += [f"{len(retraced_arms) - MOST_NAMED} more"] * (len(retraced_arms) > MOST_NAMED)
     verb = "is" if len(retraced_arms) == 1 else "are"
     why = retraced(retraced_arms[0], point).rstrip(".")
     so_far = "So far " if state.running else ""
-    return f"{so_far}{listed(named)} {verb} not compared: {why}."
+    return f"{so_far}{_named_with_times(retraced_arms, point)} {verb} not compared: {why}."
 
 
 def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
@@ -163,9 +157,12 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
 def _describe_noisy(arms: list[ArmState], point: int) -> str:
     if not arms:
         return ""
-    named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in arms[:MOST_NAMED]]
-    named += [f"{len(arms) - MOST_NAMED} more"] * (len(arms) > MOST_NAMED)
-    return f"{listed(named)} {'varies' if len(arms) == 1 else 'vary'} too much to compare."
+    verb = "varies" if len(arms) == 1 else "vary"
+    return f"{_named_with_times(arms, point)} {verb} too much to compare."
+
+
+def _named_with_times(arms: list[ArmState], point: int) -> str:
+    return first_few([f"{name_of(arm, point)} ({timing(arm, point)})" for arm in arms], MOST_NAMED)
 
 
 def _too_few(arms: list[ArmState], point: int) -> str:
@@ -261,7 +258,7 @@ def _unseen(found: Sequence[RatioEstimate | None]) -> str:
 
 
 def _capital(text: str, keep: bool) -> str:
-    return text if keep else text[:1].upper() + text[1:]
+    return text if keep else capitalized(text)
 
 
 def _next(ranking: Ranking, point: int) -> str:

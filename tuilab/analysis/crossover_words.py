@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tuilab.analysis.crossover import Crossing, SizeRatio, Timings, closes, crossings, places, signs
-from tuilab.analysis.words import listed, on_axis, percent, size, size_interval
+from tuilab.analysis.words import capitalized, listed, on_axis, percent, size, size_interval
 from tuilab.model.result import Crossover
 
 
@@ -157,7 +157,7 @@ def _leads(at: Sequence[SizeRatio], sign: int, pair: Pair, doubt: str = "") -> s
     if rest:
         below = rest[-1].size < sure[0].size and not against
         here = f"below {size(sure[0].size)}" if below else _at(at, rest)
-        parts.append(f"{here[:1].upper()}{here[1:]} the two {_alike(rest)}")
+        parts.append(f"{capitalized(here)} the two {_alike(rest)}")
     return ". ".join(parts) + "."
 
 

@@ -23,7 +23,7 @@ from tuilab.analysis.reading import (
 )
 from tuilab.analysis.roofline import reach
 from tuilab.analysis.sweeps import crossovers
-from tuilab.analysis.words import listed, on_axis, percent, size, times
+from tuilab.analysis.words import capitalized, first_few, listed, on_axis, percent, size, times
 from tuilab.model.account import COPIES, PY_FUNCTION, STALL, Account
 from tuilab.model.arms import family
 from tuilab.model.events import Node, ops_of
@@ -290,8 +290,7 @@ def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
     ]
     if not left:
         return "No other variant in this run is faster: prepare the data once, or use more processors."
-    text = listed(left, "or")
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{capitalized(listed(left, 'or'))}."
 
 
 def _copies(
@@ -374,8 +373,7 @@ def host_groups(nodes: Sequence[Node]) -> list[list[Node]]:
 
 
 def _named(group: Sequence[Node]) -> str:
-    names = list(dict.fromkeys(node.op for node in group))
-    return listed(names[:3] + ([f"{len(names) - 3:,} more"] if len(names) > 3 else []))
+    return first_few(list(dict.fromkeys(node.op for node in group)), 3)
 
 
 def _because(group: Sequence[Node]) -> str:
@@ -410,7 +408,7 @@ def _remedy(group: Sequence[Node]) -> str:
 def remedies(groups: Sequence[Sequence[Node]]) -> str:
     clauses = [clause for clause in map(_remedy, groups) if clause]
     text = "; ".join(dict.fromkeys(clauses))
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return f"{capitalized(text)}." if text else ""
 
 
 def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:

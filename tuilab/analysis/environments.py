@@ -10,7 +10,7 @@ from tuilab.analysis.processes import log_ratio
 from tuilab.analysis.ratios import RatioEstimate, from_location
 from tuilab.analysis.reading import measured, nodes_at
 from tuilab.analysis.statistics import Location
-from tuilab.analysis.words import listed, percent, times
+from tuilab.analysis.words import capitalized, first_few, listed, percent, times
 from tuilab.model.arms import LOCAL, Arm, labels
 from tuilab.model.quantity import interval, seconds
 from tuilab.model.result import EnvironmentPair, EnvironmentRatio
@@ -119,7 +119,7 @@ def _faster(rows: Sequence[EnvironmentRatio], a: str, b: str) -> str:
                 else ""
             )
             parts.append(f"{which}: no difference between {a} and {b} beyond the noise{shows}")
-    return _capital("; ".join(parts)) + "."
+    return capitalized("; ".join(parts)) + "."
 
 
 def _difference(row: EnvironmentRatio, a: str, b: str) -> str:
@@ -144,7 +144,9 @@ def _describe_moved_ops(one: ArmState, other: ArmState, point: int, a: str, b: s
         yield f"{label}: {op} runs {', '.join(devices)}."
     only_here = [op for op in here if op not in there]
     only_there = [op for op in there if op not in here]
-    parts = [f"{name} runs {_named(ops)}" for name, ops in ((a, only_here), (b, only_there)) if ops]
+    parts = [
+        f"{name} runs {first_few(ops, MOST_OPS)}" for name, ops in ((a, only_here), (b, only_there)) if ops
+    ]
     if parts:
         yield f"{label}: only {', only '.join(parts)}."
 
@@ -155,11 +157,6 @@ def _ops(arm: ArmState, point: int) -> dict[str, Counter[str]]:
         if node.kind == "op" and node.device:
             found.setdefault(node.op, Counter())[node.device] += node.count
     return found
-
-
-def _named(ops: Sequence[str]) -> str:
-    more = len(ops) - MOST_OPS
-    return listed([*ops[:MOST_OPS], *([f"{more} more"] if more > 0 else [])])
 
 
 ONCE = " (measured once, so this may be noise)"
@@ -174,7 +171,7 @@ def _first_calls(both: Sequence[tuple[ArmState, ArmState]], point: int, a: str, 
             label = labels([_bare(one)])[0]
             text = f"the first call of {label} took {seconds(here)} in {a}, {seconds(there)} in {b}{ONCE}"
             found.append((abs(math.log(here / there)), text))
-    return _capital(max(found)[1]) + "." if found else ""
+    return capitalized(max(found)[1]) + "." if found else ""
 
 
 def _imports(state: RunState, a: str, b: str) -> str:
@@ -184,7 +181,3 @@ def _imports(state: RunState, a: str, b: str) -> str:
         return ""
     took = f"{seconds(float(here))} in {a}, {seconds(float(there))} in {b}"
     return f"Importing TensorFlow took {took}{ONCE}."
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

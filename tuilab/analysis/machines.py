@@ -12,7 +12,7 @@ from tuilab.analysis.confidence import SHORT
 from tuilab.analysis.reading import estimate_at, family_of, measured, summary_point
 from tuilab.analysis.sweeps import crossovers
 from tuilab.analysis.verdicts import by_host, judge
-from tuilab.analysis.words import listed, size
+from tuilab.analysis.words import first_few, size
 from tuilab.model.arms import labels
 from tuilab.model.claims import Claim
 from tuilab.model.machine import Machine
@@ -220,9 +220,7 @@ def _groups(pairs: Iterable[tuple[str, str]]) -> Groups:
 def _named(groups: Groups) -> str:
     parts = []
     for answer, machines in sorted(groups.items(), key=lambda item: -len(item[1])):
-        more = f" and {len(machines) - MOST_NAMED} more" if len(machines) > MOST_NAMED else ""
-        named = ", ".join(machines[:MOST_NAMED]) + more if more else listed(machines)
-        parts.append(f"{answer} on {named}")
+        parts.append(f"{answer} on {first_few(machines, MOST_NAMED)}")
     return "; ".join(parts)
 
 

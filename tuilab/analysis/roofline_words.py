@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tuilab.analysis.reading import device_roofs, roofs_of
 from tuilab.analysis.roofline import Raised, Reach, bandwidth, floor, level_for, needed, peak, reach
-from tuilab.analysis.words import listed
+from tuilab.analysis.words import first_few, listed
 from tuilab.model.quantity import rate, seconds, share_words, significant
 from tuilab.model.quantity import size as byte_size
 from tuilab.model.roofline import ArmRoof, MemoryRoof, Roofs, Work, binding
@@ -84,9 +84,7 @@ MOST_NAMED = 3
 
 def uncounted(work: Work) -> str:
     """Return the ops whose arithmetic is not counted, as in `TopKV2, Svd and 2 more`."""
-    names = list(work.uncounted)
-    rest = len(names) - MOST_NAMED
-    return listed([*names[:MOST_NAMED], f"{rest} more"] if rest > 0 else names) if names else ""
+    return first_few(work.uncounted, MOST_NAMED)
 
 
 # Text that is shown before anything is measured

@@ -32,7 +32,7 @@ from tuilab.analysis.reading import (
 )
 from tuilab.analysis.roofline import work_of
 from tuilab.analysis.sweeps import Series, series_of
-from tuilab.analysis.words import listed, on_axis, percent, short, size, times
+from tuilab.analysis.words import capitalized, listed, on_axis, percent, short, size, times
 from tuilab.model.account import COPIES, NOT_KNOWN, PHASE_WORDS, Account
 from tuilab.model.arms import ArmPattern, family
 from tuilab.model.claims import (
@@ -313,7 +313,7 @@ def _crosses(when: Crosses, state: RunState, series: Series, claim: Claim) -> Ju
     evidence = series.crossover(a, b).sentence
     claimed = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")
     taken = threshold(claim, claimed)
-    return _within(when, at, changes), f"{evidence} {taken[:1].upper()}{taken[1:]}."
+    return _within(when, at, changes), f"{evidence} {capitalized(taken)}."
 
 
 def _within(when: Crosses, at: Sequence[SizeRatio], changes: Sequence[Crossing]) -> VerdictWord:
@@ -494,7 +494,7 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
     expected = "" if clear else f"; {taken}"
     # A name, such as `get_memory_info`, keeps its case at the start of a sentence.
     begins = not label and text.partition(" ")[0].isalpha()
-    said_of = text[:1].upper() + text[1:] if begins else f"{label}{text}"
+    said_of = capitalized(text) if begins else f"{label}{text}"
     return "refuted" if wrong else "confirmed", f"{said_of}{expected}."
 
 

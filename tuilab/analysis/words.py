@@ -71,6 +71,17 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
     return f"{', '.join(words[:-1])} {joint} {words[-1]}"
 
 
+def first_few(words: Sequence[str], most: int) -> str:
+    """Return `a, b and 2 more`: at most `most` of the words, and the number of the others."""
+    left = len(words) - most
+    return listed([*words[:most], f"{left:,} more"] if left > 0 else words)
+
+
+def capitalized(text: str) -> str:
+    """Return the text with its first letter in upper case and the rest unchanged."""
+    return text[:1].upper() + text[1:]
+
+
 def short(text: str) -> str:
     """Format a reason from TensorFlow or another program for use within a sentence: one short line without a
     full stop.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
+from tuilab.analysis.words import capitalized
 from tuilab.lab.state import overall
 from tuilab.model.claims import (
     Claim,
@@ -316,7 +317,7 @@ def outcome(demo: Demo) -> str:
     if demo.verdict is None:
         return "Nothing could be measured here; the answer below gives the reason."
     words = verdict_words(demo.verdict.verdict, demo.verdict.emulated)
-    measured = f"{words[:1].upper()}{words[1:]}: {demo.verdict.evidence}"
+    measured = f"{capitalized(words)}: {demo.verdict.evidence}"
     if not demo.guess:
         return measured
     last = demo.outcomes[demo.at]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from tuilab.analysis.words import capitalized
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim, Verdict, VerdictWord
 from tuilab.model.preset import Preset
@@ -44,9 +45,7 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
         more = [reason for reason in sure.reasons if reason not in sure.badge]
         doubtful = f"⚠ {', '.join([sure.badge, *more])}"
         words = [doubtful if sure.badge else reached, interval_line(result)]
-        words.append(
-            f"{further[:1].upper()}{further[1:]}." if (further := describe_continuation(lab_state)) else ""
-        )
+        words += [f"{capitalized(further)}."] if (further := describe_continuation(lab_state)) else []
         out += section("Certainty", filter(None, words))
     rows = arm_rows(result)
     if all(arm.device in (None, arm.requested_device) for arm in result.arms):
@@ -209,6 +208,6 @@ def observed(state: RunState) -> list[str]:
     out = []
     for text, arms in about.items():
         some = 0 < len(arms) < len(measured)
-        line = f"{', '.join(arms)}: {text}" if some else text[:1].upper() + text[1:]
+        line = f"{', '.join(arms)}: {text}" if some else capitalized(text)
         out.append(line if line.endswith((".", "!", "?")) else line + ".")
     return out

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from tuilab.analysis.words import percent, times
+from tuilab.analysis.words import capitalized, percent, times
 from tuilab.model.program import Bottleneck, Page
 from tuilab.model.quantity import plural, rough, seconds
 from tuilab.presentation.answer import Said
@@ -48,7 +48,7 @@ def verdict(page: Page, *, running: bool) -> Said:
 
 def listed_notes(page: Page) -> str:
     """Return what could not be observed, as sentences."""
-    return " ".join(f"{note[:1].upper()}{note[1:]}." for note in page.notes)
+    return " ".join(f"{capitalized(note)}." for note in page.notes)
 
 
 def step(page: Page) -> str:
@@ -76,15 +76,14 @@ def status(page: Page, *, running: bool) -> Status:
 
 def about(finding: Bottleneck) -> tuple[str, str]:
     """Return two texts: the finding's message with the gain from the advised change, and the change."""
-    text = finding.message[:1].upper() + finding.message[1:] + "."
+    text = f"{capitalized(finding.message)}."
     if finding.part_of:
         text = f"Part of {finding.part_of}: {finding.message}."
     elif gains := gained(finding):
         text += f" Fixing it {gains}."
-    change = finding.remedy[:1].upper() + finding.remedy[1:] + "." if finding.remedy else ""
+    change = f"{capitalized(finding.remedy)}." if finding.remedy else ""
     if finding.tried is not None:
-        tried = measured(finding.tried)
-        change = f"{tried[:1].upper()}{tried[1:]}. {change}"
+        change = f"{capitalized(measured(finding.tried))}. {change}"
     if finding.preset:
         change += f" {{table.preset}} opens {finding.preset}."
     return text, change

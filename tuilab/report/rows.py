@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tuilab.analysis.layers import OUTSIDE, is_precise, layers_at, outside
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import place_words, summary_point
-from tuilab.analysis.words import listed, percent, short
+from tuilab.analysis.words import capitalized, first_few, listed, percent, short
 from tuilab.analysis.words import size as axis_size
 from tuilab.model.account import Part
 from tuilab.model.arms import LOCAL, family
@@ -204,9 +204,9 @@ def roof_lines(result: RunResult, details: bool = True) -> list[str]:
     names = list(dict.fromkeys(name for roof in roofs for name in roof.uncounted))
     meanings = {"≥": "≥ marks a lower limit", "≈": "≈ marks a share that may be too low or too high"}
     if names and (marks := [words for sign, words in meanings.items() if sign in signs]):
-        more = [f"{len(names) - MOST_OPS:,} more"] if len(names) > MOST_OPS else []
-        named = listed([*names[:MOST_OPS], *more])
-        lines.append(f"The arithmetic of {named} is not counted: {', and '.join(marks)}.")
+        lines.append(
+            f"The arithmetic of {first_few(names, MOST_OPS)} is not counted: {', and '.join(marks)}."
+        )
     raised = dict.fromkeys(roof.roof for roof in roofs if details and ", which " in roof.roof)
     lines += [f"The roof {words}, is above the measured roof." for words in raised]
     upper = [sign for sign in ("≤", "≈") if sign in signs]
@@ -216,7 +216,7 @@ def roof_lines(result: RunResult, details: bool = True) -> list[str]:
             "roofs may be too low. A run on the quiet machine measures them again, as does `tuilab machine "
             "--again`."
         )
-        lines.append(f"{' and '.join(upper)}: {text}" if upper else f"{text[:1].upper()}{text[1:]}")
+        lines.append(f"{' and '.join(upper)}: {text}" if upper else capitalized(text))
     return lines
 
 
@@ -442,7 +442,7 @@ def phases_known_from(arm: ArmResult) -> str:
     text = "; ".join(f"{source}: {', '.join(names)}" for source, names in sources.items())
     cost = f"Profiling took {seconds(arm.account.cost_s)} after the rounds" if arm.account.cost_s else ""
     sentences = [arm.account.note, text or "Other parts of a call are unknown", cost]
-    return " ".join(f"{each[:1].upper()}{each[1:]}." for each in sentences if each)
+    return " ".join(f"{capitalized(each)}." for each in sentences if each)
 
 
 def _give_or_take(part: Part) -> str:
