@@ -11,7 +11,7 @@ A bound is not a forecast: `expected_s` scales each term by the efficiency that 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -41,7 +41,7 @@ from tuilab.model.account import Account
 from tuilab.model.arms import MODES, Arm, Input, Mode, family
 from tuilab.model.datasheets import EXPECTED, SHEETS, DataSheet, name_of
 from tuilab.model.ops import HOST_ONLY, ITERATIVE
-from tuilab.model.roofline import BoundPoint, DeviceRoofs, GpuBound, Limit, Work
+from tuilab.model.roofline import BoundPoint, DeviceRoofs, GpuBound, Limit, SweepBound, Work
 from tuilab.model.run import ArmState, RunState
 
 ALMOST = 1.05
@@ -501,19 +501,8 @@ def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
     return 2.01 * work.to_host / SLOWEST_LINK + 2 * SLOWEST_COPY_S
 
 
-@dataclass(frozen=True)
-class Overtaking:
-    """A GPU's bounds along a sweep's first axis. earliest: the smallest size at which the GPU could be
-    faster, if any.
-    """
-
-    axis: str
-    rows: Sequence[BoundPoint]
-    earliest: int | None
-
-
-def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
-    """Return a GPU's bounds along the axis of a sweep.
+def along(state: RunState, sheet: DataSheet) -> SweepBound | None:
+    """Return a GPU's bounds along the axis of a sweep, without a sentence.
 
     Returns None if the run does not sweep exactly one axis, if no bound is known, or if the host was busy at
     some size.
@@ -539,5 +528,13 @@ def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
         )
         if any(bound.verdict == "could win" for bound in known.values()):
             wins.append(value)
-    rows.sort(key=lambda row: row.value)
-    return Overtaking(names[0], rows, min(wins, default=None)) if rows else None
+    if not rows:
+        return None
+    return SweepBound(
+        gpu=name_of(sheet),
+        name=sheet.name,
+        axis=names[0],
+        points=tuple(sorted(rows, key=lambda row: row.value)),
+        overtakes_from=min(wins, default=None),
+        sentence="",
+    )

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
-from tuilab.analysis.bound import Overtaking, along, bounds_of_arm, fastest_cpu, leads
+import msgspec
+
+from tuilab.analysis.bound import along, bounds_of_arm, fastest_cpu, leads
 from tuilab.analysis.reading import axes, estimate_at, has_gpu, summary_point, value_at
-from tuilab.analysis.words import listed, on_axis, size, times
-from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, name_of
+from tuilab.analysis.words import capitalized, listed, on_axis, size, times
+from tuilab.model.datasheets import SHEETS, USUAL, DataSheet
 from tuilab.model.quantity import seconds, significant
 from tuilab.model.roofline import GpuBound, SweepBound
 from tuilab.model.run import ArmState, RunState
@@ -69,7 +71,7 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     several = sum(any(map(_open, bounds)) for bounds in found) > 1
     text = ""
     for arm, bounds in zip(arms, found, strict=True):
-        text += "" if arm is lead else f" {arm.arm.variant[:1].upper()}{arm.arm.variant[1:]}: "
+        text += "" if arm is lead else f" {capitalized(arm.arm.variant)}: "
         text += _headline(state, arm, point, sheet, bounds, busy_start="" if several else f" {BUSY_START}")
     if several:
         text += f" {BUSY_START}"
@@ -111,12 +113,10 @@ def _headline(
         return f"The best case on {name} is unknown: {first.why}."
     if first.verdict == "cannot win" and first.why:
         whose = name if "fit" in first.why else "a GPU"
-        return f"{whose[:1].upper()}{whose[1:]} cannot win: {first.why}."
+        return f"{capitalized(whose)} cannot win: {first.why}."
     if all(bound.verdict == "cannot win" for bound in found):
         return _cannot_win(state, lead, point, sheet, found) + here
-    text = (
-        f"{name[:1].upper()}{name[1:]} {_clause(first)}{_stays(first)}{f'; {first.why}' * bool(first.why)}."
-    )
+    text = f"{capitalized(name)} {_clause(first)}{_stays(first)}{f'; {first.why}' * bool(first.why)}."
     for other in found[1:]:
         if not _have_same_words(first, other):
             text += f" With the input copied in each call, it {_clause(other)}."
@@ -131,8 +131,8 @@ def _cannot_win(
     if all(bound.verdict == "cannot win" for bound in every):
         return f"A GPU cannot win{_as_graph(least)}: {every_card()} takes less than {parts_words(least)}."
     own = min(found, key=lambda bound: bound.seconds)
-    name = article(sheet)
-    return f"{name[:1].upper()}{name[1:]} cannot win{_as_graph(own)}: it takes at least {parts_words(own)}."
+    name = capitalized(article(sheet))
+    return f"{name} cannot win{_as_graph(own)}: it takes at least {parts_words(own)}."
 
 
 def _as_graph(bound: GpuBound) -> str:
@@ -243,28 +243,19 @@ def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
     found = along(state, sheet)
     if found is None:
         return None
-    text = (
-        f"{article(sheet)} {_turns(found)}, according to its data sheet and the dispatch overhead on "
-        "this host."
-    )
-    return SweepBound(
-        gpu=name_of(sheet),
-        name=sheet.name,
-        axis=found.axis,
-        points=tuple(found.rows),
-        overtakes_from=found.earliest,
-        sentence=text[:1].upper() + text[1:],
-    )
+    source = "according to its data sheet and the dispatch overhead on this host"
+    text = f"{capitalized(article(sheet))} {_turns(found)}, {source}."
+    return msgspec.structs.replace(found, sentence=text)
 
 
-def _turns(found: Overtaking) -> str:
-    rows = found.rows
-    if found.earliest is None:
-        reach = on_axis(found.axis, f"up to {size(rows[-1].value)}")
+def _turns(found: SweepBound) -> str:
+    earliest, points = found.overtakes_from, found.points
+    if earliest is None:
+        reach = on_axis(found.axis, f"up to {size(points[-1].value)}")
         return f"does not overtake at any measured size, {reach}"
-    if found.earliest == rows[0].value:
+    if earliest == points[0].value:
         return "could be faster at every measured size"
-    return f"could overtake at {on_axis(found.axis, size(found.earliest))} at the earliest"
+    return f"could overtake at {on_axis(found.axis, size(earliest))} at the earliest"
 
 
 def sweep_sentence(state: RunState, against: str = "") -> str:
