@@ -21,8 +21,7 @@ from tuilab.analysis.reading import (
     name_of,
     no_gpu_sentence,
     op_counts,
-    place_of,
-    place_words,
+    point_words,
     retraced,
     summary_point,
     vanished,
@@ -173,10 +172,8 @@ def _too_few(arms: list[ArmState], point: int) -> str:
 
 
 def _place(state: RunState, point: int) -> str:
-    sweep_point = next((p for p in state.points if p.index == point), None)
-    if sweep_point is None or not axes(state):
-        return ""
-    return f"At {place_words(place_of(state, sweep_point, axes(state)))} "
+    words = point_words(state, point, axes(state))
+    return f"At {words} " if words else ""
 
 
 def _span(state: RunState, point: int, lone: ArmState | None) -> str:
@@ -394,7 +391,7 @@ def _nothing(state: RunState, point: int) -> list[str]:
         )
         look = _first_look(state, point)
         return [f"{look} {_capital(stage, keep=False)}." if look else f"No figure yet: {stage}.", failed]
-    texts = [short(fact.text) for fact in [*state.facts, *(f for a in state.arms.values() for f in a.facts)]]
+    texts = [short(fact.text) for fact in state.every_fact]
     texts = [text for text in dict.fromkeys(texts) if text]
     if texts and state.status == "ok":
         return [f"No arm was timed. Observed: {'; '.join(texts[:MOST_NAMED])}.", failed]

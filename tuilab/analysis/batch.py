@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from tuilab.analysis.reading import axes
 from tuilab.analysis.words import listed
 from tuilab.model.models import BatchAnswer, Fit
 from tuilab.model.quantity import size
@@ -24,7 +25,7 @@ def batch_answer(
     model = state.model
     if model is None or not model.batch:
         return None
-    along = state.sweep is not None and [axis.parameter for axis in state.sweep.axes] == [model.batch]
+    along = axes(state) == (model.batch,)
     pays = paying(points, model.batch) if along else None
     crossing_batches = [c.at for c in crossovers if along and c.a.startswith("gpu") and c.b.startswith("cpu")]
     gpu = next((at for at in crossing_batches if at is not None), None)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tuilab.analysis.bound import along, bounds_of_arm, fastest_cpu, leads
-from tuilab.analysis.reading import axes, estimate_at, has_gpu, summary_point, value_at
+from tuilab.analysis.reading import axes, estimate_at, has_gpu, point_words, summary_point, value_at
 from tuilab.analysis.words import capitalized, listed, on_axis, size, times
 from tuilab.model.datasheets import SHEETS, USUAL, DataSheet
 from tuilab.model.quantity import seconds, significant
@@ -209,10 +209,7 @@ def _have_same_words(a: GpuBound, b: GpuBound) -> bool:
 
 
 def _place(state: RunState, point: int) -> str:
-    found = next((p for p in state.points if p.index == point), None)
-    axis = axes(state)[0]
-    value = value_at(state, found, axis) if found is not None else 0
-    return on_axis(axis, size(value) if isinstance(value, int) else str(value))
+    return point_words(state, point, axes(state)[:1])
 
 
 def bound_words(state: RunState) -> str:

@@ -51,7 +51,7 @@ def _machine_summary(
     state: RunState, machine: Machine, origin: str, point: int, claims: Sequence[Claim], alone: bool
 ) -> MachineSummary:
     assert state.scenario is not None
-    place = next((p.values for p in state.points if p.index == point), {})
+    place = state.point(point)
     return MachineSummary(
         run=state.run,
         at=state.at,
@@ -64,7 +64,7 @@ def _machine_summary(
         python=machine.python,
         driver=machine.driver,
         budget=state.budget.name if state.budget else "",
-        parameters=_sorted({**state.scenario.parameters, **place}).decode(),
+        parameters=_sorted({**state.scenario.parameters, **(place.values if place else {})}).decode(),
         on_cpu=_best(state, point, "CPU"),
         on_gpu=_best(state, point, "GPU"),
         crossed=_crossed(state) if alone else None,

@@ -202,7 +202,7 @@ def measured_range(state: RunState) -> str:
 
     If a sweep was cut short: `256 to 4,096 samples of up to 1M`, or `none of 256 to 1M samples`.
     """
-    begun = {index for arm in state.arms.values() for index, cell in arm.cells.items() if cell.samples}
+    begun = state.sampled_points
     return listed([_range(state, axis, begun) for axis in state.sweep.axes]) if state.sweep else ""
 
 

@@ -82,7 +82,7 @@ def summary_point(state: RunState) -> int:
     """
     if not state.points or state.sweep is None:
         return 0
-    begun = {index for arm in state.arms.values() for index, cell in arm.cells.items() if cell.samples}
+    begun = state.sampled_points
     finished = begun - unfinished(state) or begun or {i for arm in state.arms.values() for i in arm.cells}
     candidates = [p for p in state.points if p.index in finished] or state.points
     return min(candidates, key=lambda p: (_distance(state, p), p.index)).index
@@ -416,6 +416,12 @@ def places(state: RunState, names: Sequence[str]) -> dict[AxisValues, int]:
 
 def place_of(state: RunState, point: Point, names: Sequence[str]) -> AxisValues:
     return tuple((name, value_at(state, point, name)) for name in names)
+
+
+def point_words(state: RunState, index: int, names: Sequence[str]) -> str:
+    """Return the point's values of the named parameters in words, as `place_words` does."""
+    point = state.point(index)
+    return place_words(place_of(state, point, names)) if point is not None else ""
 
 
 def ordered(unordered: Sequence[AxisValues]) -> list[AxisValues]:

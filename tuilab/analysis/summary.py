@@ -198,9 +198,7 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
 def _examples(state: RunState, point: int) -> int:
     """Return the examples per call of a model at that point; 0 if their number is fixed."""
     name = state.model.batch if state.model else ""
-    there = next((p.values for p in state.points if p.index == point), {})
-    known = state.scenario.parameters if state.scenario else {}
-    return int({**known, **there}.get(name, 0)) if name else 0
+    return int(value_at(state, state.point(point) or Point(0), name)) if name else 0
 
 
 def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]:
@@ -221,7 +219,7 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
 
 def _with_place(state: RunState, flag: Caveat, point: int) -> str:
     """Return a caveat's message, with the caveat's point if the arm's figures are from another point."""
-    place = next((p for p in state.points if p.index == flag.point), None)
+    place = state.point(flag.point) if flag.point is not None else None
     if place is None or flag.point == point or not axes(state):
         return flag.message
     return at_place(_values(state, place), flag.message)
@@ -309,10 +307,7 @@ def _facts(state: RunState) -> dict[str, Value | float]:
 
     An observation of an arm has the key `arm:name`, or `arm:name@point` at a later point of a sweep.
     """
-    out: dict[str, Value | float] = {}
-    for fact in [*state.facts, *(fact for arm in state.arms.values() for fact in arm.facts)]:
-        out[_fact_name(fact)] = fact.value
-    return out
+    return {_fact_name(fact): fact.value for fact in state.every_fact}
 
 
 def _fact_name(fact: Fact) -> str:

@@ -379,8 +379,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Judgement:
     An op that the optimizer removes at some sizes counts as not moved.
     """
     arms = [arm for arm in matching(state, when.arms) if len(arm.placement) > 1]
-    swept = state.sweep is not None and when.axis in {axis.parameter for axis in state.sweep.axes}
-    if not swept:
+    if when.axis not in axes(state):
         return "undecided", _needs_sweep(when.axis)
     if not arms:
         several = any(arm.placement for arm in matching(state, when.arms))
@@ -425,7 +424,7 @@ def _devices(nodes: "list[Node] | tuple[Node, ...]") -> dict[str, set[str]]:
 def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozenset[str]]) -> Judgement:
     """Judge whether TensorFlow's kernel registry lists the kernel. This needs no device."""
     name = f"kernel:{when.op}:{when.dtype}:{when.device}"
-    facts = [fact for fact in _all_facts(state) if fact.name == name]
+    facts = [fact for fact in state.every_fact if fact.name == name]
     if facts:
         has = bool(facts[-1].value)
     elif when.op in registry:
@@ -475,7 +474,7 @@ def _ran(arm: ArmState) -> bool:
 def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
     """Judge whether every observation of the fact in the arms of the pattern has the claimed value."""
     ids = {arm.arm.id for arm in matching(state, when.arms)}
-    facts = [f for f in _all_facts(state) if f.name == when.fact and (f.arm in ids or not f.arm)]
+    facts = [f for f in state.every_fact if f.name == when.fact and (f.arm in ids or not f.arm)]
     if not facts:
         absent = missing(state, when.arms)
         final = absent[0] == "untestable"
@@ -505,10 +504,6 @@ def _holds(when: FactIs, fact: Fact) -> bool:
     if isinstance(value, str) or isinstance(wanted, str):
         return False
     return value >= wanted if when.relation == "at-least" else value <= wanted
-
-
-def _all_facts(state: RunState) -> list[Fact]:
-    return [*state.facts, *(fact for arm in state.arms.values() for fact in arm.facts)]
 
 
 Registry = Mapping[str, frozenset[str]]
@@ -654,7 +649,7 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
 def _on_gpu(when: Condition, state: RunState) -> bool:
     arms = [arm for pattern in when.patterns for arm in matching(state, pattern)]
     if isinstance(when, FactIs):
-        observed = {fact.arm for fact in _all_facts(state) if fact.name == when.fact}
+        observed = {fact.arm for fact in state.every_fact if fact.name == when.fact}
         arms = [arm for arm in arms if arm.arm.id in observed]
     return any("GPU" in (arm.device or "") for arm in arms)
 

@@ -167,6 +167,20 @@ class RunState:
         return bool(self.run) and self.status is None
 
     @property
+    def every_fact(self) -> list[Fact]:
+        """The facts about the whole run, then those about its arms."""
+        return [*self.facts, *(fact for arm in self.arms.values() for fact in arm.facts)]
+
+    @property
+    def sampled_points(self) -> set[int]:
+        """The points at which an arm has samples."""
+        return {point for arm in self.arms.values() for point, cell in arm.cells.items() if cell.samples}
+
+    def point(self, index: int) -> Point | None:
+        """Return the point with that index; None if the run has not announced it."""
+        return next((point for point in self.points if point.index == index), None)
+
+    @property
     def elapsed_s(self) -> float:
         return self.ended_s + self.process_s
 

@@ -236,8 +236,7 @@ def describe_continuation(lab_state: LabState, brief: bool = False) -> str:
     if is_interrupted(lab_state.shown):
         if not more.points:
             return "{run} continues this run"
-        cells = [each for arm in lab_state.shown.arms.values() for each in arm.cells.items()]
-        begun = {point for point, cell in cells if cell.samples}
+        begun = lab_state.shown.sampled_points
         rough = sum(point.index in begun for point in more.points)
         left = [f"the {plural(len(more.points) - rough, 'size')} left"] if rough < len(more.points) else []
         left += [f"{rough} imprecise {'size' if rough == 1 else 'sizes'}"] if rough else []
