@@ -3,6 +3,7 @@ are missing.
 """
 
 import math
+import re
 from collections.abc import Sequence
 
 from tuilab.analysis.account import scaled, unknown
@@ -164,7 +165,8 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
 MINOR = 0.25
 """Of two reasons for a difference, one that explains less than this share of the other is not named."""
 QUOTIENT = "; the quotient of the medians is "
-"""Start of the clause that `by_rounds` returns."""
+QUOTIENT_CLAUSE = re.compile(rf"{QUOTIENT}(\S+), because [^.;)]+")
+"""Finds the clause of `by_rounds` in a sentence; its group is the quotient."""
 
 
 def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
@@ -173,41 +175,22 @@ def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
 
     ratio: a's time over b's.
     """
-    if not (apart := quotient_outside(ratio, a, b, point)):
+    one, other = estimate_at(a, point), estimate_at(b, point)
+    if one is None or other is None or not one.median or not other.median or ratio.interval is None:
         return ""
-    one, other = (estimate_at(each, point) for each in (a, b))
+    shown = as_shown(one.median, one.half_width) / as_shown(other.median, other.half_width)
+    above_one, quotient = (ratio, shown) if ratio.ratio >= 1 else (ratio.turned, 1 / shown)
+    low, high = above_one.interval or (0.0, math.inf)
+    if low <= quotient <= high or above_one.words == times(quotient, above_one.half_width):
+        return ""
     why = "the medians combine rounds of different speeds" if ratio.paired else "the ratio compares means"
-    if one is not None and other is not None:
-        exact, shown = one.median / other.median, shown_quotient(a, b, point)
-        by_rounding, otherwise = abs(math.log(shown / exact)), abs(math.log(exact / ratio.ratio))
-        if otherwise < MINOR * by_rounding:
-            why = "the medians are rounded"
-        elif by_rounding > MINOR * otherwise:
-            why = f"the medians are rounded, and {why.removeprefix('the medians ')}"
-    return f"{QUOTIENT}{apart}, because {why}"
-
-
-def shown_quotient(a: ArmState, b: ArmState, point: int) -> float:
-    """Return a's displayed median over b's; 0 if one of them is unknown."""
-    one, other = (
-        as_shown(each.median, each.half_width) if each is not None else 0.0
-        for each in (estimate_at(a, point), estimate_at(b, point))
-    )
-    return one / other if one and other else 0.0
-
-
-def quotient_outside(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
-    """Return the quotient of the displayed medians, such as `8.3×`, if it is outside the interval of `ratio`;
-    else "".
-    """
-    shown = shown_quotient(a, b, point)
-    if not shown or ratio.interval is None:
-        return ""
-    ratio, quotient = (ratio, shown) if ratio.ratio >= 1 else (ratio.turned, 1 / shown)
-    low, high = ratio.interval or (0.0, math.inf)
-    if low <= quotient <= high or ratio.words == times(quotient, ratio.half_width):
-        return ""
-    return times(quotient)
+    exact = one.median / other.median
+    by_rounding, otherwise = abs(math.log(shown / exact)), abs(math.log(exact / ratio.ratio))
+    if otherwise < MINOR * by_rounding:
+        why = "the medians are rounded"
+    elif by_rounding > MINOR * otherwise:
+        why = f"the medians are rounded, and {why.removeprefix('the medians ')}"
+    return f"{QUOTIENT}{times(quotient)}, because {why}"
 
 
 def device_of(arm: ArmState, point: int) -> str | None:

@@ -1,13 +1,12 @@
 """Writes the text of the answer panel."""
 
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuilab.analysis.answer import failures
 from tuilab.analysis.bound_words import bound_words
-from tuilab.analysis.reading import QUOTIENT, by_rounds, compare, measured, quotient_outside, summary_point
+from tuilab.analysis.reading import QUOTIENT_CLAUSE, summary_point
 from tuilab.analysis.roofline_words import expectation
 from tuilab.lab import roofs
 from tuilab.lab.resume import describe_rest, is_interrupted
@@ -16,7 +15,6 @@ from tuilab.lab.state import LabState, overall
 from tuilab.model.arms import family
 from tuilab.model.claims import Verdict, VerdictWord
 from tuilab.model.quantity import plural
-from tuilab.model.run import RunState
 from tuilab.model.verdicts import verdict_words
 from tuilab.presentation.status import status
 from tuilab.workloads import find
@@ -108,7 +106,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
         )
         text = text.replace(failed, short)
     gpu = "" if state.running else bound_words(state)
-    aside, hint = _aside(state, result.answer)
+    aside, hint = _aside(result.answer)
     if claim is None:
         return Said(text, detail, gpu=gpu, aside=aside, hint=hint)
     undecided = lab_state.undecided
@@ -121,17 +119,10 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     return Said(text, detail, claim.verdict, words, gpu=gpu, aside=aside, hint=hint)
 
 
-def _aside(state: RunState, text: str) -> tuple[str, str]:
+def _aside(text: str) -> tuple[str, str]:
     """Return the fields `aside` and `hint` of `Said` for an answer."""
-    if QUOTIENT not in text:  # usually true, which saves comparing all arms at each drawing
-        return "", ""
-    point = summary_point(state)
-    for a, b in itertools.combinations(measured(state, point), 2):
-        found = compare(a, b, point)
-        clause = by_rounds(found, a, b, point) if found is not None else ""
-        if found is not None and clause and clause in text:
-            return clause, f"medians: {quotient_outside(found, a, b, point)}"
-    return "", ""
+    clause = QUOTIENT_CLAUSE.search(text)
+    return (clause[0], f"medians: {clause[1]}") if clause else ("", "")
 
 
 def _deciding(claims: Sequence[Verdict]) -> Verdict | None:
