@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tuilab.analysis.reading import account_at, contended, family_of, measured, roofs_of
-from tuilab.analysis.roofline import LITTLE, Floor, floor, raised, share_of_roof
+from tuilab.analysis.roofline import Floor, floor, nearer_roof, raised, share_of_roof
 from tuilab.analysis.words import percent
 from tuilab.model.account import Account
 from tuilab.model.models import Layer, LayerWork, ModelInfo
@@ -159,6 +159,5 @@ def _bound_by(layer: LayerWork, least: Floor | None, took_s: float) -> BoundBy:
     """
     if least is None or took_s <= 0:
         return "not known"
-    if least.work_s < LITTLE * took_s:
-        return "not known" if layer.work.uncounted else "compute"
-    return "arithmetic" if least.arithmetic_s >= least.memory_s else "memory"
+    found = nearer_roof(least, took_s)
+    return "not known" if found == "compute" and layer.work.uncounted else found

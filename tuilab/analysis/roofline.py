@@ -406,14 +406,19 @@ ABOVE = 1.0 + 1e-9
 
 
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
-    """Return what limits a call: the group of its largest phase.
-
-    If that phase is computing, returns the roof with the longer minimum time instead, unless the roofs
-    explain almost none of the computing time.
+    """Return what limits a call: the group of its largest phase, or the nearer roof if that phase is
+    computing.
     """
     found = largest(account) if account is not None else "not known"
     if account is None or found != "compute":
         return found
-    if least is None or least.work_s < LITTLE * account.seconds("compute"):
+    return nearer_roof(least, account.seconds("compute"))
+
+
+def nearer_roof(least: Floor | None, computing_s: float) -> BoundBy:
+    """Return the roof with the longer minimum time; `compute` if the roofs explain almost none of the
+    computing time.
+    """
+    if least is None or least.work_s < LITTLE * computing_s:
         return "compute"
     return "arithmetic" if least.arithmetic_s >= least.memory_s else "memory"
