@@ -29,7 +29,7 @@ from tuilab.model.quantity import (
     seconds,
     size,
 )
-from tuilab.model.result import ArmResult, Diagnosis, MachineLine, RunResult
+from tuilab.model.result import ArmResult, Diagnosis, MachineLine, Ratio, RunResult
 from tuilab.model.roofline import binding
 from tuilab.model.run import RunState
 from tuilab.model.verdicts import VERDICTS, verdict_words
@@ -77,11 +77,6 @@ def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
     have, so it may differ from the ratio of the medians. Otherwise it is the ratio of the displayed medians,
     without an interval.
     """
-    known = {
-        (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
-    }
-    # If the fastest arm is hidden, the run may have compared two arms in the opposite order, or not at all.
-    both = {**{(b, a): ratio.turned for (a, b), ratio in known.items()}, **known}
     least: dict[str, ArmResult] = {}
     out: dict[str, RatioEstimate] = {}
     for arm in sorted(result.arms, key=lambda arm: (arm.median_s or 0.0, arm.id)):
@@ -90,8 +85,21 @@ def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
         first = least.setdefault(arm.does, arm)
         if arm is not first:
             one, other = (as_shown(each.median_s or 0.0, each.half_width_s) for each in (arm, first))
-            out[arm.id] = both.get((arm.id, first.id)) or RatioEstimate(one / other, None, None, 0)
+            known = ratio_between(result.ratios, arm.id, first.id)
+            out[arm.id] = known or RatioEstimate(one / other, None, None, 0)
     return out
+
+
+def ratio_between(ratios: Iterable[Ratio], a: str, b: str) -> RatioEstimate | None:
+    """Return a's time over b's; None if the run did not compare the two arms.
+
+    The run may have compared them in the opposite order.
+    """
+    for each in ratios:
+        if {each.a, each.b} == {a, b}:
+            found = RatioEstimate(each.ratio, *each.ci95, 0, each.paired)
+            return found if each.a == a else found.turned
+    return None
 
 
 def arm_rows(result: RunResult) -> list[list[str]]:

@@ -11,10 +11,11 @@ from tuilab.analysis.reading import family_of, measured
 from tuilab.analysis.words import on_axis, quotient
 from tuilab.model.events import Node, copies_of, ops_of
 from tuilab.model.quantity import median_of, prefixed, size, suffixed
-from tuilab.model.result import ArmResult, PointArm, PointResult, RunResult
+from tuilab.model.result import ArmResult, PointArm, RunResult
 from tuilab.model.run import RunState
 from tuilab.report.axes import Kind, PlotAxis
 from tuilab.report.chart import Chart, Series, Vertical
+from tuilab.report.rows import ratio_between
 
 DASHES = 24
 """Number of dashes in the line for a GPU's best case."""
@@ -187,19 +188,11 @@ def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
         point = at.get((xs.values[i], ys.values[j]))
         timed = {arm.id: arm for arm in point.arms} if point else {}
         place = f"{xs.label} {xs.labels[i]}, {ys.label} {ys.labels[j]}"
-        return _compared(timed.get(a), timed.get(b), arms[0][1], arms[1][1], place, _ratio(point, a, b))
+        ratio = ratio_between(point.ratios if point else (), a, b)
+        return _compared(timed.get(a), timed.get(b), arms[0][1], arms[1][1], place, ratio)
 
     columns, rows = range(len(xs.values)), range(len(ys.values))
     return Heat(xs, ys, arms, tuple(tuple(cell(i, j) for i in columns) for j in rows))
-
-
-def _ratio(point: PointResult | None, a: str, b: str) -> RatioEstimate | None:
-    """Return the ratio of two arms' times at a point, over their common rounds if they have any."""
-    for each in point.ratios if point else ():
-        if {each.a, each.b} == {a, b}:
-            found = RatioEstimate(each.ratio, *each.ci95, 0)
-            return found if each.a == a else found.turned
-    return None
 
 
 def _compared(
