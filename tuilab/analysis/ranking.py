@@ -170,21 +170,17 @@ def brief(state: RunState) -> Brief:
         return Brief(state.rounds, swept=swept, sizes=sizes)
     estimate = estimate_at(arms[0], point)
     assert estimate is not None
-    if len(arms) == 1:
-        fastest = marked_name(state, arms[0], point)
-        return Brief(state.rounds, fastest, estimate.median, swept=swept, sizes=sizes)
     other = [arm for arm in arms if family_of(arm, point) != family_of(arms[0], point)]
-    second = (other or arms[1:])[0]
-    ratio = compare(second, arms[0], point)
-    low, high = (ratio.interval or (None, None)) if ratio else (None, None)
+    second = next(iter(other or arms[1:]), None)
+    ratio = compare(second, arms[0], point) if second is not None else None
     return Brief(
         rounds=state.rounds,
         fastest=marked_name(state, arms[0], point),
         median_s=estimate.median,
-        next=marked_name(state, second, point),
+        next=marked_name(state, second, point) if second is not None else "",
         ratio=ratio.ratio if ratio else None,
-        low=low,
-        high=high,
+        low=ratio.low if ratio else None,
+        high=ratio.high if ratio else None,
         swept=swept,
         sizes=sizes,
     )

@@ -153,9 +153,12 @@ def _other_processes(state: RunState) -> float:
 def _within_limits(interval: tuple[float, float], least: float, most: float, apart: float) -> VerdictWord:
     """Return whether a ratio is from `least` to `most`, if it may also be `apart` times lower or higher."""
     low, high = interval[0] / apart, interval[1] * apart
-    if (low > least or low == least > 1) and high <= most:
-        return "confirmed"
-    return "refuted" if high < least or high == least == 1 or low > most else "undecided"
+    holds = (low > least or low == least > 1) and high <= most
+    return _decide(holds, high < least or high == least == 1 or low > most)
+
+
+def _decide(holds: bool, fails: bool) -> VerdictWord:
+    return "confirmed" if holds else "refuted" if fails else "undecided"
 
 
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Judgement | None:
@@ -215,11 +218,7 @@ def phase_share(
     rows: list[tuple[VerdictWord, str]] = []
     for arm, account in known:
         low, high = _range(account, phases)
-        word: VerdictWord = "undecided"
-        if low >= share:
-            word = "confirmed"
-        elif high < share:
-            word = "refuted"
+        word = _decide(low >= share, high < share)
         rows.append((word, _share(account, phases, f" of a call of {arm.label}")))
     taken = threshold(claim, f"at least {percent(share)}")
     return _worst(rows, lambda texts: f"{what.capitalize()} {take} {listed(texts)}; {taken}.")
@@ -255,11 +254,7 @@ def share_grows(when: ShareGrows, state: RunState) -> Judgement:
             continue
         (least, first), (greatest, last) = sentences[0], sentences[-1]
         before, after = _range(first, when.phases), _range(last, when.phases)
-        word: VerdictWord = "undecided"
-        if after[0] > before[1]:
-            word = "confirmed"
-        elif after[1] < before[0]:
-            word = "refuted"
+        word = _decide(after[0] > before[1], after[1] < before[0])
         shares = [
             f"{_share(account, when.phases, of)} at {on_axis(when.axis, size(value))}"
             for value, account, of in ((least, first, " of a call"), (greatest, last, ""))
