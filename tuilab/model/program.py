@@ -37,7 +37,6 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
 
     pid: int
     parent: int
-    argv: tuple[str, ...] = ()
     script: str = ""
     folder: str = ""
     executable: str = ""
@@ -64,7 +63,6 @@ class Function(_Told, frozen=True, kw_only=True, tag="function"):
     line: int = 0
     own: bool = False
     xla: bool = False
-    reduce_retracing: bool = False
     caller: tuple[str, int] | None = None
 
 
@@ -93,8 +91,8 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     calls; index of the tf.function call in progress (-1: between calls, -2: waiting for a batch, -3: before
     the first step); number of samples.
     """
-    reads: tuple[tuple[str, int, int, float, str], ...] = ()
-    """Copies of values to the host since watching began: file, line, count, seconds, function."""
+    reads: tuple[tuple[str, int, int, float], ...] = ()
+    """Copies of values to the host since watching began: file, line, count, seconds."""
     fed: tuple[tuple[int, int, int], ...] = ()
     """NumPy arrays passed to a tf.function since watching began: the function's number, number of calls,
     bytes.
@@ -132,7 +130,6 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
     physical: tuple[tuple[str, str, str, list[int] | None], ...] = ()
     """Devices: name, type, product, compute capability."""
     visible: tuple[str, ...] = ()
-    cuda: bool | None = None
     memory: dict[str, tuple[int, int]] = {}
     """Current and peak memory of each GPU, in units of 16 MiB."""
     eager_functions: bool = False
@@ -141,7 +138,6 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
     determinism: bool = False
     numerics: bool = False
     policy: str = ""
-    floatx: str = ""
     files: tuple[str, ...] = ()
 
 
@@ -164,7 +160,6 @@ class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
     """A dataset that the program iterates over, and the dataset's stages, last first."""
 
     stages: tuple[Stage, ...]
-    iterator: float = 0.0
     shapes: tuple[tuple[int | None, ...] | None, ...] = ()
     """Shapes of the dataset's elements; None for an unknown shape."""
     file: str = ""
@@ -193,7 +188,6 @@ class Window(_Told, frozen=True, kw_only=True, tag="window"):
     end: float
     cost: float = 0.0
     steps: int = 0
-    slower: float = 0.0
     step: Key | None = None
 
 
@@ -223,7 +217,6 @@ class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
     number: Key
     folder: str
     problem: str = ""
-    took: float = 0.0
 
 
 class Account(_Told, frozen=True, kw_only=True, tag="account"):

@@ -148,7 +148,7 @@ class Process:
     """Number of creations of each tf.function that the program recreates after one or two calls."""
     makers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     """Lines of user code that other threads ran, such as threads that prepare batches."""
-    reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
+    reads: dict[tuple[str, int], tuple[int, float]] = field(default_factory=dict)
     fed: dict[int, tuple[int, int]] = field(default_factory=dict)
     copied: dict[tuple[str, int], tuple[int, int, float]] = field(default_factory=dict)
     compiled: dict[int, tuple[int, float]] = field(default_factory=dict)
@@ -267,7 +267,7 @@ class Process:
             self.stacks[stack] += count
         self.iterators, self.made = told.iterators, dict(told.made)
         self.makers = Counter({tuple(where): count for *where, count in told.makers})  # type: ignore[misc]
-        self.reads = {(file, line): (n, took, name) for file, line, n, took, name in told.reads}
+        self.reads = {(file, line): (n, took) for file, line, n, took in told.reads}
         self.fed = {number: (n, size) for number, n, size in told.fed}
         self.copied = {(file, line): (n, size, took) for file, line, n, size, took in told.copied}
         self.compiled = {number: (n, took) for number, n, took in told.compiled}

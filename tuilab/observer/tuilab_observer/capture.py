@@ -7,7 +7,6 @@ import sys
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from types import CellType, FunctionType
 
-from .own import Own
 from .process import depth
 from .state import state
 
@@ -30,7 +29,7 @@ def catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
     asked, one.wanted = one.wanted, None
     one.windows.give_way()
     state.observer = None  # exclude tuilab's own tracing and saving from the program's figures
-    start, problem = Own.now(), ""
+    problem = ""
     depth.add(1)
     try:
         spec = importlib.util.spec_from_file_location(MODULE, asked["captured"])
@@ -46,9 +45,7 @@ def catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
         sys.modules.pop(MODULE, None)
         depth.add(-1)
         state.observer = one
-    one.process.channel.send(
-        "caught", number=asked["catch"], folder=asked["folder"], problem=problem, took=Own.now() - start
-    )
+    one.process.channel.send("caught", number=asked["catch"], folder=asked["folder"], problem=problem)
 
 
 def call_of(frame: FrameType) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:

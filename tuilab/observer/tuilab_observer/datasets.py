@@ -77,9 +77,7 @@ class Datasets:
             spec = self.process.tf.nest.flatten(dataset.element_spec)
             shapes = [_sizes(each) for each in spec[:MOST_SHAPES]]
             file, line = at[:2] if at and not at[3] else ("", 0)
-            self.process.channel.send(
-                "dataset", stages=stages, iterator=Own.now(), shapes=shapes, file=file, line=line
-            )
+            self.process.channel.send("dataset", stages=stages, shapes=shapes, file=file, line=line)
 
 
 def _sizes(spec: Any) -> list[int | None] | None:

@@ -21,14 +21,14 @@ class Eager:
     """Observes eager code.
 
     tapes: by line, the number of gradient tapes, and whether a library created them. reads: by line, the
-    number of reads, their seconds, and the name of the user's function. copied: by line, the number, bytes
-    and seconds of NumPy arrays that were converted to tensors.
+    number of reads and their seconds. copied: by line, the number, bytes and seconds of NumPy arrays that
+    were converted to tensors.
     """
 
     def __init__(self, process: Process, functions: Functions) -> None:
         self.process, self.functions = process, functions
         self.tapes: dict[tuple[str, int], tuple[int, bool]] = {}
-        self.reads: dict[tuple[str, int], tuple[int, float, str]] = {}
+        self.reads: dict[tuple[str, int], tuple[int, float]] = {}
         self.copied: dict[tuple[str, int], tuple[int, int, float]] = {}
 
     def tape(self, frame: FrameType) -> list[Any]:
@@ -63,9 +63,9 @@ class Eager:
         if frame is None or not is_own(frame.f_code.co_filename):
             return
         key = frame.f_code.co_filename, frame.f_lineno
-        row = self.reads.get(key, (0, 0.0, frame.f_code.co_name))
+        row = self.reads.get(key, (0, 0.0))
         if row[0] or len(self.reads) <= MOST_SITES:
-            self.reads[key] = row[0] + 1, row[1] + took, row[2]
+            self.reads[key] = row[0] + 1, row[1] + took
 
     def copy(self, frame: FrameType | None, size: int, start: float) -> None:
         took = Own.now() - start

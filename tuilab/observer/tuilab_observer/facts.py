@@ -55,7 +55,6 @@ class Facts:
                 [d.name, d.device_type, *_details(config, d)] for d in config.list_physical_devices()
             ]
             found["visible"] = [d.name for d in config.get_visible_devices()]
-            found["cuda"] = bool(tf.test.is_built_with_cuda())
             found["memory"] = _memory(config, found["visible"])
             self.gpus = any(":GPU:" in name for name in found["visible"])
         found["sessions"] = context.default_execution_mode == context.GRAPH_MODE
@@ -66,7 +65,6 @@ class Facts:
         if keras is not None and getattr(keras, "config", None) is not None:
             try:
                 found["policy"] = keras.config.dtype_policy().name
-                found["floatx"] = keras.config.floatx()
             except Exception:
                 pass
         if len(sys.modules) != self._modules:

@@ -94,12 +94,10 @@ class Observer:
         self._used = Own.thread_cpu()
 
     def _hello(self) -> None:
-        argv = getattr(sys, "orig_argv", None) or [sys.executable, *sys.argv]
         self.process.channel.send(
             "hello",
             pid=self.process.pid,
             parent=os.getppid(),
-            argv=list(argv),
             script=getattr(sys.modules.get("__main__"), "__file__", None) or "",
             folder=os.getcwd(),
             executable=sys.executable,

@@ -270,7 +270,6 @@ class Windows:
                     end=closed,
                     cost=cost,
                     steps=len(took),
-                    slower=slower,
                     step=None if self.step_key in (BATCH, LOOP) else self.step_key,
                 )
         finally:

@@ -181,7 +181,7 @@ def reading(case: Case) -> Iterator[Bottleneck]:
     steps, times_ = of.steps.n, of.times()
     if steps < LEAST or not times_.median_s:
         return
-    for (file, line), (n, took, _) in of.reads.items():
+    for (file, line), (n, took) in of.reads.items():
         share = took / (times_.median_s * steps)
         if of.seen:  # a read also waits for pending work, which takes that time anyway
             share = min(share, 1 - of.share("compute", PY_FUNCTION))
@@ -249,7 +249,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
     if of.iterators >= of.steps.n / 2:
         yield from _set_up_anew(case, gaps)
         return
-    reads = sum(took for _, took, _ in of.reads.values()) * of.steps.kept
+    reads = sum(took for _, took in of.reads.values()) * of.steps.kept
     regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
     # Individual ops have their own finding, except in callbacks.
     called_back = of.called_back()
