@@ -41,12 +41,10 @@ class Functions:
         self.traced: dict[int, list[tuple[float, list[list[Any]] | None]]] = {}
         self.compiled: dict[int, tuple[int, float]] = {}
         self.in_call: int | None = None
-        self._shapes: dict[int, set[Any]] = {}
         self._new_shapes = False
         self._numbers: dict[int, int] = {}
         self._calls, self._account = calls, account
         self._xla: dict[int, set[Any]] = {}
-        self._fresh = False
         self._codes: dict[Any, tuple[list[int], list[int]]] = {}
 
     def enter(self, function: Any, arguments: Any) -> int:
@@ -59,13 +57,9 @@ class Functions:
         self._account.enter()
         self.process.mark(number)
         self._calls.function(Own.frame(1))
-        if number in self._xla and Own.thread() == self._account.main:
-            self._fresh = self._brings_shapes(number, arguments)
-        if arguments is not None:
-            self._count_arrays(number, arguments)
-            self._new_shapes = bool(getattr(function, "_jit_compile", False)) and self._bring(
-                number, arguments
-            )
+        items = flat(arguments)
+        self._count_arrays(number, items)
+        self._new_shapes = number in self._xla and self._brings_shapes(number, items)
         return number
 
     def leave(
@@ -73,7 +67,7 @@ class Functions:
     ) -> None:
         self.in_call, self.latest = None, number
         if Own.thread() == self._account.main:
-            by_xla = number in self._xla and (traced or self._fresh)
+            by_xla = self._new_shapes or (traced and number in self._xla)
             self._account.leave("compiling" if by_xla else "tracing" if traced else "")
         if len(self.calls) < MOST_CALLS:
             self.calls.append((number, start, end, traced))
@@ -119,49 +113,37 @@ class Functions:
             line=code.co_firstlineno if code else 0,
             own=bool(code and is_own(code.co_filename)),
             xla=bool(getattr(function, "_jit_compile", False)),
-            reduce_retracing=bool(getattr(function, "_reduce_retracing", False)),
             caller=caller[:2] if caller else None,
         )
         return number
 
-    def _brings_shapes(self, number: int, arguments: Any) -> bool:
-        """Return True if XLA compiles during this call. XLA compiles for each new shape, even without a new
-        trace.
+    def _brings_shapes(self, number: int, items: list[Any]) -> bool:
+        """Return True on the function's first call with these shapes: XLA compiles for each new shape, even
+        without a new trace.
         """
-        seen = self._xla[number]
-        try:
-            shapes = tuple(str(getattr(each, "shape", "")) for each in arguments or ())
-        except Exception:
-            shapes = ()
-        fresh = shapes not in seen
-        if len(seen) < MOST_SHAPES:
-            seen.add(shapes)
-        return fresh
-
-    def _count_arrays(self, number: int, arguments: Any) -> None:
-        """Count the NumPy arrays among the arguments, because every call copies them."""
-        size = 0
-        for value in arguments:
-            for item in value if type(value) in (tuple, list) else (value,):
-                if type(item).__name__ == "ndarray":
-                    size += item.nbytes
-        if size:
-            calls, before = self.fed.get(number, (0, 0))
-            self.fed[number] = calls + 1, before + size
-
-    def _bring(self, number: int, arguments: Any) -> bool:
-        """Return True on the function's first call with these shapes, during which XLA compiles."""
-        key = tuple(
-            tuple(shape)
-            for value in arguments
-            for item in (value if type(value) in (tuple, list) else (value,))
-            if (shape := getattr(item, "shape", None)) is not None
-        )
-        known = self._shapes.setdefault(number, set())
+        key = tuple(str(shape) for item in items if (shape := getattr(item, "shape", None)) is not None)
+        known = self._xla[number]
         if key in known or len(known) >= MOST_SHAPES:
             return False
         known.add(key)
         return True
+
+    def _count_arrays(self, number: int, items: list[Any]) -> None:
+        """Count the NumPy arrays among the arguments, because every call copies them."""
+        size = 0
+        for item in items:
+            if type(item).__name__ == "ndarray":
+                size += item.nbytes
+        if size:
+            calls, before = self.fed.get(number, (0, 0))
+            self.fed[number] = calls + 1, before + size
+
+
+def flat(arguments: Any) -> list[Any]:
+    """Return the arguments of a call and the items of those that are tuples or lists."""
+    return [
+        item for value in arguments or () for item in (value if type(value) in (tuple, list) else (value,))
+    ]
 
 
 def describe(arguments: Any) -> list[list[Any]]:
@@ -169,23 +151,20 @@ def describe(arguments: Any) -> list[list[Any]]:
     numbers.
     """
     out: list[list[Any]] = []
-    for value in arguments or ():
-        for item in value if type(value) in (tuple, list) else (value,):
-            shape, dtype = getattr(item, "shape", None), getattr(item, "dtype", None)
-            if shape is not None and dtype is not None:
-                try:
-                    sizes = [None if size is None else int(size) for size in shape]
-                except Exception:
-                    sizes = None
-                out.append(["tensor", sizes, getattr(dtype, "name", str(dtype))])
-            elif isinstance(item, (bool, int, float)):
-                out.append(["number", repr(item)[:40], type(item).__name__])
-            elif isinstance(item, str):
-                out.append(["text", len(item), "str"])
-            elif isinstance(item, dict):
-                out.append(["dict", len(item), "dict"])
-            else:
-                out.append(["object", "%x" % id(item), type(item).__name__])
-            if len(out) >= MOST_DESCRIBED:
-                return out
+    for item in flat(arguments)[:MOST_DESCRIBED]:
+        shape, dtype = getattr(item, "shape", None), getattr(item, "dtype", None)
+        if shape is not None and dtype is not None:
+            try:
+                sizes = [None if size is None else int(size) for size in shape]
+            except Exception:
+                sizes = None
+            out.append(["tensor", sizes, getattr(dtype, "name", str(dtype))])
+        elif isinstance(item, (bool, int, float)):
+            out.append(["number", repr(item)[:40], type(item).__name__])
+        elif isinstance(item, str):
+            out.append(["text", len(item), "str"])
+        elif isinstance(item, dict):
+            out.append(["dict", len(item), "dict"])
+        else:
+            out.append(["object", "%x" % id(item), type(item).__name__])
     return out
