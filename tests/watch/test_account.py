@@ -3,6 +3,7 @@ parts.
 """
 
 import json
+import subprocess
 import sys
 import threading
 import time
@@ -246,6 +247,36 @@ def test_the_switch_interval_is_short_only_while_a_sample_is_awaited_and_no_othe
         stop.set()
         other.join()
     assert during.pop() == pytest.approx(usual)
+
+
+COLLECTED = """
+import _thread, gc, os, threading, time
+from tuilab.observer.tuilab_observer.account import Account
+
+seen, samples = Account(time.perf_counter()), threading.Event()
+
+def sample():
+    own = threading.get_ident()
+    gc.callbacks.append(lambda *_: time.sleep(0.002) if threading.get_ident() == own else None)
+    for _ in range(30):
+        seen.look()
+    samples.set()
+
+gc.set_threshold(3)
+for _ in range(20):
+    threading.Thread(target=lambda: [time.sleep(0.001) for _ in iter(int, 1)], daemon=True).start()
+_thread.start_new_thread(sample, ())
+while not samples.is_set():
+    _thread.start_new_thread(lambda: None, ())
+    time.sleep(0.0001)
+os._exit(0)
+"""
+
+
+def test_a_garbage_collection_during_a_sample_does_not_stop_the_program() -> None:
+    """Its finalizers may release the interpreter lock, and another thread may then start."""
+    done = subprocess.run([sys.executable, "-c", COLLECTED], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_switch_interval_of_the_programs_own_stays() -> None:

@@ -169,7 +169,17 @@ class Account:
         """Return the current frames of all other threads. Read their lines before calling `sample`, which
         lets the threads continue.
         """
-        frames = Own.frames()
+        # While Python 3.11 lists the frames, it holds the lock that every thread needs to start or end. A
+        # garbage collection may then begin, and a finalizer that releases the interpreter lock would let such
+        # a thread block the whole program (python/cpython#106883).
+        collects = Own.collects()
+        if collects:
+            Own.postpone_collecting()
+        try:
+            frames = Own.frames()
+        finally:
+            if collects:
+                Own.collect()
         # Drop our own frame, because it would refer to itself through `frames`. The garbage collector would
         # have to free it with all its references, and Python 3.11 would crash.
         frames.pop(Own.thread(), None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import _socket
 import _thread
+import gc
 import io
 import json
 import os
@@ -44,6 +45,9 @@ class Own:
     mask = staticmethod(signal.pthread_sigmask)
     signals = staticmethod(signal.valid_signals)
     frames = staticmethod(sys._current_frames)
+    collects = staticmethod(gc.isenabled)
+    collect = staticmethod(gc.enable)
+    postpone_collecting = staticmethod(gc.disable)
     frame = staticmethod(sys._getframe)
     interval = staticmethod(sys.getswitchinterval)
     set_interval = staticmethod(sys.setswitchinterval)
