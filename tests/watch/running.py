@@ -6,6 +6,7 @@ import atexit
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -43,8 +44,9 @@ class Zygote:
             stderr=subprocess.DEVNULL,
             text=True,
             env=environment,
+            start_new_session=True,
         )
-        atexit.register(self.process.kill)
+        atexit.register(self.end)
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "ready\n"
 
@@ -59,7 +61,18 @@ class Zygote:
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(json.dumps(told) + "\n")
         self.process.stdin.flush()
-        return int(self.process.stdout.readline())
+        try:
+            return int(self.process.stdout.readline())
+        except BaseException:  # the test's time limit; the next test must not wait for this program
+            self.end()
+            zygote.cache_clear()
+            raise
+
+    def end(self) -> None:
+        """End the process and the program that it runs."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
 
 @cache
