@@ -381,9 +381,13 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     tried: Tried | None = None
 
     @property
+    def at(self) -> tuple[str, int]:
+        return self.file, self.line
+
+    @property
     def key(self) -> tuple[Code, str, int]:
         """The finding's code, file and line."""
-        return self.code, self.file, self.line
+        return self.code, *self.at
 
 
 class HostOp(msgspec.Struct, frozen=True, kw_only=True):

@@ -191,7 +191,7 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
     """Return sentences about large parts of the program's time that no finding covers: outside TensorFlow, or
     in ops in a loop outside of any tf.function.
     """
-    explained = {(each.file, each.line) for each in findings}
+    explained = {each.at for each in findings}
     shown = OWN.keys() - ({"eager"} if any(each.code in EAGER for each in findings) else set())
     out = []
     for part in large_parts(case, shown, explained):

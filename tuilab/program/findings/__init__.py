@@ -4,7 +4,7 @@ Findings are based only on observations. `share` is a share of the steps' time. 
 share makes the steps at most 1 / (1 - share) times as fast.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ from tuilab.program.findings.loops import call_sites, model_calls, rebuilding, s
 from tuilab.program.findings.ops import doubles, on_host, precision, python_called, small_batches, small_ops
 from tuilab.program.findings.python import between, eager, feeding, reading, sleeping, slowing
 from tuilab.program.findings.tracing import tracing
-from tuilab.program.gains import OF_INPUT, SAVES_WAITING, exceeds, limited_by_input
+from tuilab.program.gains import exceeds, limited_by_input
 
 
 def findings(case: Case) -> tuple[Bottleneck, ...]:
@@ -29,15 +29,9 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
         # are more precise.
         for each in look(case):
             found.setdefault(each.key, each)
-    waits = any(each.code in SAVES_WAITING for each in found.values())
-    found |= {each.key: each for each in validating(case, waits)}
-    if not any(each.code in OF_INPUT for each in found.values()):
-        explained = {(each.file, each.line) for each in found.values()}
-        found |= {each.key: each for each in waiting_elsewhere(case, explained)}
-    waited, prepared = waiting_share(case)[0], prepared_s(case)
-    explained = {(each.file, each.line) for each in found.values()}
-    found |= {each.key: each for each in sleeping(case, explained, bool(case.of.datasets and prepared))}
-    usual = case.of.mean_step_s
+    for look_further in WAITS:
+        found |= {each.key: each for each in look_further(case, found.values())}
+    waited, prepared, usual = waiting_share(case)[0], prepared_s(case), case.of.mean_step_s
     pace = min(1.0, prepared / usual) if prepared and usual else prepared
     limited = [limited_by_input(each, waited, pace, is_serial(case)) for each in found.values()]
     if prepared and pace:
@@ -85,3 +79,9 @@ LOOKS: tuple[Callable[[Case], Iterator[Bottleneck]], ...] = (
     devices,
     settings,
 )
+WAITS: tuple[Callable[[Case, Collection[Bottleneck]], Iterator[Bottleneck]], ...] = (
+    validating,
+    waiting_elsewhere,
+    sleeping,
+)
+"""These report the waits that the findings so far do not explain."""

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import PurePath
 from typing import Literal
 
@@ -24,7 +24,7 @@ from tuilab.program.findings.common import (
     waiting_share,
 )
 from tuilab.program.fold import INPUT, Process, total_seconds
-from tuilab.program.gains import NEGLIGIBLE
+from tuilab.program.gains import NEGLIGIBLE, OF_INPUT, SAVES_WAITING
 from tuilab.program.sites import LARGE, METHODS, large_parts, sites_of
 
 WAITING = 0.15
@@ -33,18 +33,17 @@ FULL = 0.8
 LEAST_BESIDE = 0.005
 
 
-def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[Bottleneck]:
+def waiting_elsewhere(case: Case, found: Collection[Bottleneck]) -> Iterator[Bottleneck]:
     """Yield a finding for lines that wait for input outside of the steps, such as the loop of a training
-    whose steps take less time than those of the evaluation.
-
-    explained: lines to leave out, because other findings name them.
+    whose steps take less time than those of the evaluation. Leaves out the lines of other findings.
     """
-    if case.of.kind in ("batch", ""):
+    if case.of.kind in ("batch", "") or any(each.code in OF_INPUT for each in found):
         return
     in_steps = waiting_share(case)[0] * case.of.stepping_s
     every = sum(took for (kind, *_), took in case.of.spent.items() if kind == "input")
     # Keras calls in a loop build a pipeline each; it is not their input that is slow.
     called = {site.at for site in sites_of(case) if site.call in METHODS and site.loop[1]}
+    explained = {each.at for each in found}
     stages = (stage for dataset in case.of.datasets for stage in dataset.stages)
     python = any(PYTHON & set(stage.ops) for stage in stages)
     of_steps, _ = largest_wait(case)
@@ -58,14 +57,14 @@ def waiting_elsewhere(case: Case, explained: set[tuple[str, int]]) -> Iterator[B
             yield finding(case, "input-elsewhere", part.at, text, advice=advice, spent_s=spent)
 
 
-def validating(case: Case, shared: bool) -> Iterator[Bottleneck]:
+def validating(case: Case, found: Collection[Bottleneck]) -> Iterator[Bottleneck]:
     """Yield a finding for a validation of `fit` that waits for its input.
 
-    shared: True if another finding is about the wait of the steps, and includes that of a validation with the
-    same pipeline.
+    A finding about the wait of the steps includes that of a validation with the same pipeline.
     """
     dataset, (spent, most) = validates_with(case), waited_in_validation(case)
-    if spent < LARGE * case.lasted_s or (shared and dataset is None):
+    included = dataset is None and any(each.code in SAVES_WAITING for each in found)
+    if spent < LARGE * case.lasted_s or included:
         return
     datasets = [dataset] if dataset is not None else case.of.datasets
     own = [stage for each in datasets for stage in each.stages if stage.own]

@@ -127,7 +127,7 @@ def saving(case: Case) -> Iterator[Bottleneck]:
             continue
         if site.count == 1 or took < BETWEEN * case.lasted_s:
             continue
-        if site.call in METHODS and any((each.file, each.line) == site.at for each in between(case)):
+        if site.call in METHODS and any(each.at == site.at for each in between(case)):
             continue  # `between` reports callbacks that save
         times = f" {plural(site.count, 'time')}" * (site.call not in METHODS and site.count > 0)
         text = f"saving takes {seconds(took)}{times}"

@@ -1,7 +1,7 @@
 """Findings about Python code between the steps or instead of a graph. Pure functions."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import PurePath
 
 from msgspec.structs import replace
@@ -47,20 +47,19 @@ two.
 """
 
 
-def sleeping(case: Case, explained: set[tuple[str, int]], prepares: bool) -> Iterator[Bottleneck]:
+def sleeping(case: Case, found: Collection[Bottleneck]) -> Iterator[Bottleneck]:
     """Yield a finding for lines that wait for something other than TensorFlow, such as a sleep in a step of
-    individual ops.
-
-    explained: lines to leave out, because other findings name them. prepares: True if a pipeline prepares
-    batches meanwhile, for which the steps would otherwise wait.
+    individual ops. Leaves out the lines of other findings.
     """
-    for part in large_parts(case, ("waiting",), explained):
+    # A pipeline may prepare batches meanwhile, for which the steps would otherwise wait.
+    prepares = bool(case.of.datasets and prepared_s(case))
+    for part in large_parts(case, ("waiting",), {each.at for each in found}):
         where = f" in {part.function}()" if part.function else ""
         text = f"waiting for something other than TensorFlow{where} takes {seconds(part.seconds)}"
-        found = finding(
+        sleep = finding(
             case, "between-steps", part.at, text, advice="between-steps, waiting", spent_s=part.seconds
         )
-        yield replace(found, if_input_keeps_up=prepares)
+        yield replace(sleep, if_input_keeps_up=prepares)
 
 
 def slowing(case: Case) -> Iterator[Bottleneck]:
