@@ -86,6 +86,10 @@ def _quickest_tenth(lengths: list[float]) -> float:
     return sorted(lengths)[len(lengths) // 10]
 
 
+def _middle(lengths: list[float]) -> float:
+    return sorted(lengths)[len(lengths) // 2] if lengths else 0.0
+
+
 @dataclass
 class Gaps:
     """Seconds between the calls of steps, by use.
@@ -373,7 +377,7 @@ class Process:
         if len(took) < MANY:
             return None
         size = len(took) // 5
-        middles = [sorted(took[i * size : (i + 1) * size])[size // 2] for i in range(5)]
+        middles = [_middle(took[i * size : (i + 1) * size]) for i in range(5)]
         rising = [b > 1.05 * a for a, b in pairwise(middles)].count(True)
         falling = [b < 0.95 * a for a, b in pairwise(middles)].count(True)
         if max(rising, falling) < 1 or (rising and falling):
@@ -412,7 +416,7 @@ class Process:
     def pauses_s(self) -> float:
         """Total seconds by which gaps that are much longer than a step exceed a typical step."""
         took = self._untraced()
-        usual = sorted(took)[len(took) // 2] if took else 0.0
+        usual = _middle(took)
         return sum(each - usual for each in took if each > LONG * usual) / self.steps.kept
 
     @property
@@ -420,14 +424,13 @@ class Process:
         """Total seconds by which untraced calls that are much longer than a step exceed that limit. A graph
         that takes its own input waits in such a call for the first batch of an epoch.
         """
-        took, calls = self._untraced(), zip(self.steps.starts, self.steps.ends, strict=True)
-        most = LONG * sorted(took)[len(took) // 2] if took else 0.0
+        most, calls = LONG * _middle(self._untraced()), zip(self.steps.starts, self.steps.ends, strict=True)
         long = (b - a - most for i, (a, b) in enumerate(calls) if i not in self.steps.traced and b - a > most)
         return sum(long) / self.steps.kept if most else 0.0
 
     def _limited_s(self) -> float:
         took = self._untraced()
-        most = LONG * sorted(took)[len(took) // 2] if took else 0.0
+        most = LONG * _middle(took)
         return sum(min(each, most) for each in took)
 
     @property
@@ -491,8 +494,8 @@ class Process:
             steps = self.typical
             work = total_seconds(steps) * (1 - self.share("python", *STARTING)) / len(steps)
             out.least = min(out.least, len(own) * work)
-        between = [calls.starts[i + 1] - calls.ends[i] for i in range(len(calls.starts) - 1)]
-        usual = sorted(between)[len(between) // 2]
+        between = [start - end for start, end in zip(calls.starts[1:], calls.ends, strict=False)]
+        usual = _middle(between)
         beyond = sorted(max(0.0, gap - LONG * usual) for gap in between)
         # The longest gap may be a one-time warm-up.
         out.rare, once = sum(beyond[:-1]), beyond[-1]
@@ -597,7 +600,7 @@ class Process:
         took = self._untraced()
         if not took:
             return None
-        most, begin = LONG * sorted(took)[len(took) // 2], max(calls.starts[0], waits.starts[0])
+        most, begin = LONG * _middle(took), max(calls.starts[0], waits.starts[0])
         at, waited, whole = 0, 0.0, 0.0
         for i, (start, following) in enumerate(pairwise(calls.starts)):
             if i in calls.traced or start < begin:
