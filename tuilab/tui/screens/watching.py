@@ -125,6 +125,19 @@ class About(LineWidget):
         return [*(((line, MUTED),) for line in lines), *(((line, TEXT),) for line in changes)]
 
 
+def bars(rows: Sequence[tuple[str, float, float]], width: int, most: int) -> list[Line]:
+    """Return a line with a bar for each name, its seconds and its share. most: maximum width of the names."""
+    name = min(max(len(words) for words, _, _ in rows), most)
+    return [
+        (
+            (f" {fit(words, name)} {percent(share):>6} ", TEXT),
+            (f"{seconds(spent, spent / 20):>8} ", MUTED),
+            *gauge(share, max(0, width - name - 19), TextStyle("h2")),
+        )
+        for words, spent, share in rows
+    ]
+
+
 class Parts(LineWidget):
     DEFAULT_CSS = "Parts { height: 1fr; width: 1fr; }"
     parts: tuple[StepPart, ...] = ()
@@ -145,16 +158,7 @@ class Parts(LineWidget):
     def _rows(self, width: int, height: int) -> Sequence[Line]:
         if not self.parts:
             return self.empty_lines(width, height)
-        name = min(max(len(part.name) for part in self.parts), width // 2)
-        bar = max(0, width - name - 19)
-        return [
-            (
-                (f" {fit(part.name, name)} {percent(part.share):>6} ", TEXT),
-                (f"{seconds(part.seconds, part.seconds / 20):>8} ", MUTED),
-                *gauge(part.share, bar, TextStyle("h2")),
-            )
-            for part in self.parts
-        ]
+        return bars([(part.name, part.seconds, part.share) for part in self.parts], width, width // 2)
 
 
 class Kinds(LineWidget):
@@ -168,16 +172,7 @@ class Kinds(LineWidget):
     def paint(self, width: int, height: int) -> Sequence[Line]:
         if not self.kinds:
             return self.empty_lines(width, height)
-        name = min(max(len(words) for words, _, _ in self.kinds), width // 2, width - 18)
-        bar = max(0, width - name - 19)
-        return [
-            (
-                (f" {fit(words, name)} {percent(share):>6} ", TEXT),
-                (f"{seconds(spent, spent / 20):>8} ", MUTED),
-                *gauge(share, bar, TextStyle("h2")),
-            )
-            for words, spent, share in self.kinds
-        ]
+        return bars(self.kinds, width, min(width // 2, width - 18))
 
 
 class Output(LineWidget):
@@ -427,7 +422,7 @@ it, **{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the prog
         self.query_one(About).show(finding, trial.text if trial is not None and tried else "")
         words = [f"{len(self.findings.rows)} found"] * bool(self.findings.rows)
         if trial is not None:
-            words.append(says.trying(trial.finding, captured=trial.captured))
+            words.append(trial.text)
         elif finding is not None:
             words.append(says.selects(finding, tries=self._tries(finding), running=self.watching.running))
         said = spoken(self, says.SEPARATOR.join(filter(None, words)))
