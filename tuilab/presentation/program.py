@@ -34,7 +34,7 @@ def verdict(page: Page, *, running: bool) -> Said:
         )
         return Said(text, detail="" if running else listed_notes(page))
     whole = account.headline(page.account, page.lasted_s)
-    detail = SEPARATOR.join(filter(None, [page.ran_on, whole, step(page), cost(page)]))
+    detail = SEPARATOR.join(filter(None, [page.ran_on, whole, step(page), watching_cost(page.cost)]))
     why = page.ran_on.partition(": ")[2]
     if page.findings:
         first = page.findings[0]
@@ -57,10 +57,6 @@ def step(page: Page) -> str:
     if steps.median_s is None:
         return f"{plural(steps.n, 'step')} seen"
     return f"{step_kind(steps)} takes {step_time(steps)}"
-
-
-def cost(page: Page) -> str:
-    return watching_cost(page.cost)
 
 
 def status(page: Page, *, running: bool) -> Status:
@@ -133,19 +129,13 @@ def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
 
     If another finding includes this finding's time, the text is `the same` or `1.25× of it`.
     """
-    most = step_gain(finding)
+    most = at_most(finding).step
     if most is None:
         return "–"
-    whole = next((step_gain(f) for f in found if f.code == finding.part_of), None)
+    whole = next((at_most(f).step for f in found if f.code == finding.part_of), None)
     if whole is None:
         return times(most)
     return "the same" if math.isclose(most, whole, rel_tol=1e-3) else f"{times(most)} of it"
-
-
-def step_gain(finding: Bottleneck) -> float | None:
-    """Return the maximum speedup of the step through the finding's change; None if unknown."""
-    most = at_most(finding)
-    return most.step if most is not None else None
 
 
 @dataclass(frozen=True)

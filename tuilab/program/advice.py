@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from tuilab.analysis.words import listed
 from tuilab.model.ops import ITERATORS, NOT_IN_XLA, PYTHON
@@ -56,7 +55,7 @@ def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
 
 def place(file: str, line: int) -> str:
     """Return a place such as ` (train.py:12)`; "" if unknown."""
-    return f" ({PurePath(file).name}:{line})" if file and line else ""
+    return f" ({found})" if (found := source.place(file, line)) else ""
 
 
 # Preconditions

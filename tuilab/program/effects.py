@@ -5,7 +5,6 @@ the source.
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
 from tuilab.program.source import tree_of
 
@@ -42,10 +41,6 @@ class Effect:
     file: str
     line: int
     first: str
-
-    @property
-    def place(self) -> str:
-        return f"{PurePath(self.file).name}:{self.line}"
 
 
 def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, ...]:

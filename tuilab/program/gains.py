@@ -71,14 +71,14 @@ def share_of(gain: float) -> float:
     return 1 - 1 / gain
 
 
-def at_most(finding: Bottleneck) -> AtMost | None:
-    """Return the maximum speedup from fixing a finding; None if no bound is known.
+def at_most(finding: Bottleneck) -> AtMost:
+    """Return the maximum speedup from fixing a finding.
 
     The program's speedup follows from the speedup of its steps and the steps' share of the program's time
     (Amdahl's law).
     """
     if finding.gain_at_most is None:
-        return None
+        return AtMost()
     most = max([finding.gain_at_most, *(finding.gain_ci95 or ())])
     if finding.share is None:
         return AtMost(program=most)
@@ -112,7 +112,7 @@ def most_saved(finding: Bottleneck) -> float:
     unknown.
     """
     most, saved = at_most(finding), finding.saves_s or 0.0
-    if most is None or not most.program or not finding.program_share:
+    if not most.program or not finding.program_share:
         return saved
     return max(saved, saved / finding.program_share * share_of(most.program))
 
@@ -153,9 +153,9 @@ def with_trial(
     if program is None or lasted_s <= 0:
         return replace(finding, tried=replace(tried, program=None, if_input_keeps_up=False))
     left_s = lasted_s / program + (tried.compile_s or 0.0)
-    program, limit = lasted_s / left_s, at_most(finding)
+    program, limit = lasted_s / left_s, at_most(finding).step
     tried = replace(tried, program=program, if_input_keeps_up=finding.if_input_keeps_up and program > 1)
-    if limit is not None and limit.step is not None and limit.step < (tried.step or 0.0):
+    if limit is not None and limit < (tried.step or 0.0):
         finding = replace(finding, gain_at_most=None, gain_ci95=None)
     ends = tried.step_ci95
     undecided = ends is not None and ends[0] <= 1 <= ends[1]

@@ -3,8 +3,14 @@
 import ast
 from collections.abc import Container, Iterator, Mapping
 from functools import cache
+from pathlib import PurePath
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def place(file: str, line: int) -> str:
+    """Return a location such as `train.py:12`; "" if the file is unknown."""
+    return f"{PurePath(file).name}:{line}" if file and line else ""
 
 
 @cache

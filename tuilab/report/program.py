@@ -22,8 +22,9 @@ from tuilab.model.program import (
 )
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
-from tuilab.program.gains import CLEARLY, AtMost, at_most, expected_gain, is_certain, most_saved
+from tuilab.program.gains import CLEARLY, at_most, expected_gain, is_certain, most_saved
 from tuilab.program.page import died
+from tuilab.program.source import place
 from tuilab.report.web_page import web_page
 
 KINDS = {
@@ -62,11 +63,6 @@ def short_command(page: Page) -> str:
     first, second, *rest = [*page.command, "", ""][: max(2, len(page.command))]
     words = [PurePath(first).name, PurePath(second).name if second.endswith(".py") else second, *rest]
     return " ".join(filter(None, words))
-
-
-def place(file: str, line: int, folder: str = "") -> str:
-    """Return a location such as `train.py:12`; "" if the file is unknown."""
-    return f"{PurePath(file).name}:{line}" if file and line else ""
 
 
 def _lines(page: Page) -> Iterator[str]:
@@ -221,7 +217,7 @@ def gained(finding: Bottleneck) -> str:
     input keeps up`, or `while the input stays as it is, and saves up to 2.00 s once the input is faster`.
     """
     limit = "up to" if finding.if_input_keeps_up else "at most"
-    most, lines = at_most(finding) or AtMost(), []
+    most, lines = at_most(finding), []
     if finding.gain_at_most is None and finding.tried is None:
         return ""
     later = finding.saves_later_s

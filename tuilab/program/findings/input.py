@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from pathlib import PurePath
 from typing import Literal
 
 from tuilab.analysis.words import percent
@@ -26,6 +25,7 @@ from tuilab.program.findings.common import (
 from tuilab.program.fold import INPUT, Process, total_seconds
 from tuilab.program.gains import NEGLIGIBLE, OF_INPUT, SAVES_WAITING
 from tuilab.program.sites import LARGE, METHODS, large_parts, sites_of
+from tuilab.program.source import place
 
 WAITING = 0.15
 FULL = 0.8
@@ -280,7 +280,7 @@ def _input_bound(
         text += ", although it runs in parallel" if parallel else ""
     if (stage is None or kind == "generator") and case.of.makers:
         (file, line, name), _ = case.of.makers.most_common(1)[0]
-        text += f"; its batches are created in {name} ({PurePath(file).name}:{line})"
+        text += f"; its batches are created in {name} ({place(file, line)})"
     validation, _ = waited_in_validation(case)
     if validation >= NEGLIGIBLE * case.lasted_s and validates_with(case) is None:
         text += f"; the validation waits for it too ({seconds(validation)})"

@@ -37,8 +37,10 @@ from tuilab.model.program import (
 )
 from tuilab.model.quantity import seconds
 from tuilab.presentation import program as says
+from tuilab.program.gains import at_most
 from tuilab.program.page import slowest
-from tuilab.report.program import FORMATS, figures, measured, place, short_command
+from tuilab.program.source import place
+from tuilab.report.program import FORMATS, figures, measured, short_command, watching_cost
 from tuilab.tui.keys import keys_here, spoken, unbound
 from tuilab.tui.panels.header import Header
 from tuilab.tui.panels.key_bar import KeyBar
@@ -654,7 +656,7 @@ def where(row: "Bottleneck | OpRow | FunctionRow | Stage") -> str:
 
 
 def notes(page: Page) -> str:
-    said = [says.cost(page)] * bool(page.cost.windows) + [*page.notes]
+    said = [watching_cost(page.cost)] * bool(page.cost.windows) + [*page.notes]
     lines = [f"{note[:1].upper()}{note[1:]}." for note in said]
     if page.python:
         lines.append(f"Python {page.python}, TensorFlow {page.tensorflow}, on {page.host}.")
@@ -678,7 +680,7 @@ def findings_table() -> Table[Bottleneck]:
         Column("of the program", lambda row: says.program_share(row), align="right",
                key=lambda row: row.program_share or 0.0),
         Column("step speedup ≤", lambda row: says.gain(row, table.rows), align="right", drop=1,
-               key=lambda row: says.step_gain(row) or 0.0),
+               key=lambda row: at_most(row).step or 0.0),
         Column("preset", lambda row: row.preset, most=20, drop=2, style=lambda _: MUTED,
                sparse=True),
     ]  # fmt: skip
