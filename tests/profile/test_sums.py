@@ -322,4 +322,4 @@ def test_phases_always_add_up_to_the_calls(
     assert sum(out.ops.values()) >= working * (1 - 1e-9)
     assert sum(out.ops.values()) <= total * (1 + 1e-9)
     assert all(spent >= 0 for spent in out.ops.values())
-    assert all(out.ops[key] <= out.busy[key] * (1 + 1e-9) for key in out.busy)
+    assert all(spent <= out.busy[key] * (1 + 1e-9) for key, spent in out.ops.items())

@@ -34,17 +34,18 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
             busy_s=factor * busy * PICO / calls,
         )
 
-    rows = [row(key, _phase(key, of), of.ops.get(key, 0.0), busy) for key, busy in of.busy.items()]
+    spent = of.ops
+    rows = [row(key, _phase(key, of), spent.get(key, 0.0), busy) for key, busy in of.busy.items()]
     rows += [row(key, "input", 0.0, busy) for key, busy in of.beside.items()]
     return sorted(rows, key=lambda r: (-r.seconds, -r.busy_s, r.op, r.name))
 
 
-def shortened(rows: Sequence[OpTime], most: int = MOST_OPS) -> list[OpTime]:
-    """Return the first `most` rows, then the remaining rows merged by op type and device, so that the totals
-    stay the same.
+def shortened(rows: Sequence[OpTime]) -> list[OpTime]:
+    """Return the first `MOST_OPS` rows, then the remaining rows merged by op type and device, so that the
+    totals stay the same.
     """
     behind: dict[tuple[str, str, Phase], list[OpTime]] = {}
-    for row in rows[most:]:
+    for row in rows[MOST_OPS:]:
         behind.setdefault((row.op, row.device, row.phase), []).append(row)
     together = [
         msgspec.structs.replace(
@@ -56,7 +57,7 @@ def shortened(rows: Sequence[OpTime], most: int = MOST_OPS) -> list[OpTime]:
         )
         for alike in behind.values()
     ]
-    return [*rows[:most], *sorted(together, key=lambda row: -row.seconds)]
+    return [*rows[:MOST_OPS], *sorted(together, key=lambda row: -row.seconds)]
 
 
 def _phase(key: Key, of: Sums) -> Phase:

@@ -5,8 +5,9 @@ functions.
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -16,6 +17,7 @@ from tuilab.profile.classify import CALL, NEXT, PROGRAM, Key, Meaning
 from tuilab.profile.threads import NOWHERE, Activity, Seen, Segment
 from tuilab.profile.xplane import HOST
 
+T = TypeVar("T")
 Window = tuple[int, int]
 """Start and end of a call, in picoseconds."""
 
@@ -32,17 +34,16 @@ class Sums:
     """Sums over all calls, in picoseconds.
 
     calls: for each call, its time by phase; the phases add up to the call's duration. events: number of
-    events on the calling threads during the calls. ops: each op's share of the calls' time. each: the same
-    for each call. busy: the total duration of each op, not shared with concurrent ops. devices: for each
-    device, the time during which it ran a kernel. on_device: time by phase on devices other than the host,
-    according to their own clocks. beside: the durations of the input pipeline's ops, which run concurrently
-    with the calls. computed, copies: the ops that computed or copied at any time; all other ops only waited.
+    events on the calling threads during the calls. each: for each call, each op's share of its time. busy:
+    the total duration of each op, not shared with concurrent ops. devices: for each device, the time during
+    which it ran a kernel. on_device: time by phase on devices other than the host, according to their own
+    clocks. beside: the durations of the input pipeline's ops, which run concurrently with the calls.
+    computed, copies: the ops that computed or copied at any time; all other ops only waited.
     """
 
     windows: list[Window]
     calls: list[dict[str, float]] = field(default_factory=list)
     events: int = 0
-    ops: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
     each: list[dict[Key, float]] = field(default_factory=list)
     busy: dict[Key, float] = field(default_factory=lambda: defaultdict(float))
     devices: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -54,11 +55,19 @@ class Sums:
 
     @property
     def phases(self) -> dict[str, float]:
-        out: dict[str, float] = {}
-        for call in self.calls:
-            for phase, spent in call.items():
-                out[phase] = out.get(phase, 0.0) + spent
-        return out
+        return _total(self.calls)
+
+    @property
+    def ops(self) -> dict[Key, float]:
+        return _total(self.each)
+
+
+def _total(calls: Iterable[Mapping[T, float]]) -> dict[T, float]:
+    out: dict[T, float] = {}
+    for call in calls:
+        for key, spent in call.items():
+            out[key] = out.get(key, 0.0) + spent
+    return out
 
 
 def windows(events: Iterable[Seen]) -> list[Window]:
@@ -218,7 +227,6 @@ class _Running:
             self._out.on_device[phase] += span
         together = sum(active.values())
         for key, number in active.items():
-            self._out.ops[key] += span * number / together
             self._out.each[-1][key] += span * number / together
         for device in {key.device for key in self._active["compute"]}:
             self._out.devices[device] += span
