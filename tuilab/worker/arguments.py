@@ -17,15 +17,12 @@ import numpy as np
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Integer, LogInteger, Parameter, Value
 from tuilab.model.shapes import Argument, Constant, Shape, Size, checked, text_of
-from tuilab.worker.models.inputs import BATCH, INTEGERS, Made, axis_name, limit_of
+from tuilab.worker.models.inputs import BATCH, INTEGERS, Made, axis_name, limit_of, usual_size
 from tuilab.worker.ranges import Range, read
 from tuilab.worker.suggest import Trace
 from tuilab.workloads import declare as own
 from tuilab.workloads.base import Build, Case
 
-USUAL = {BATCH: 32, "height": 224, "width": 224}
-USUAL_SIZE = 64
-"""Initial size of a dimension that has no fixed size."""
 TRIES = 8
 """Maximum number of calls in a search for the largest valid integer of an input."""
 
@@ -361,7 +358,7 @@ def _dimension(size: int | None, rank: int, axis: int) -> Size:
     if size is not None:
         return Size(size)
     name = axis_name(rank, axis)
-    return Size(USUAL.get(name, USUAL_SIZE), name)
+    return Size(usual_size(name), name)
 
 
 def _replace_specs(spec: Any, name: str) -> Any:
@@ -429,8 +426,7 @@ def _parameters(arguments: Any) -> tuple[Parameter, ...]:
         for each in leaf.shape if isinstance(leaf, Shape) else ():
             if each.name:
                 found.setdefault(each.name, own.whole(each.name, each.size, "A dimension of the inputs."))
-    first = {BATCH: 0}
-    return tuple(sorted(found.values(), key=lambda p: first.get(p.name, 1)))
+    return tuple(sorted(found.values(), key=lambda p: p.name != BATCH))
 
 
 def with_own(parameters: Sequence[Parameter], dimensions: Sequence[Parameter]) -> tuple[Parameter, ...]:

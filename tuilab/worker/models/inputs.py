@@ -21,6 +21,8 @@ Spec = tuple[str, str, tuple[Optional[int], ...]]
 
 BATCH, VALUES = "batch", "values"
 LARGEST_BATCH = 65_536
+_WORDS = {BATCH: "Examples in one call.", VALUES: "Values in all ragged rows together."}
+_USUAL = {BATCH: 32, "height": 224, "width": 224, VALUES: 1_024}
 _AXES = {2: ("length",), 3: ("length", "features"), 4: ("height", "width", "channels")}
 WORDS = ("red", "green", "blue", "cat", "dog", "house", "tree", "seven")
 INTEGERS = 1_000
@@ -36,32 +38,24 @@ def axis_name(rank: int, axis: int) -> str:
     return names[axis - 1] if axis - 1 < len(names) else f"dimension_{axis}"
 
 
+def usual_size(name: str) -> int:
+    """Return the initial size of a dimension that has no fixed size."""
+    return _USUAL.get(name, 64)
+
+
 def parameters(given: "Given", batch: int = 0) -> tuple[LogInteger, ...]:
     return tuple(_parameter(name, given, batch) for name in given.open)
 
 
 def _parameter(name: str, given: "Given", batch: int) -> LogInteger:
-    if name == BATCH:
-        words, usual, most = (
-            "Examples in one call.",
-            batch if 0 < batch <= LARGEST_BATCH else 32,
-            LARGEST_BATCH,
-        )
-    else:
-        words = (
-            "Values in all ragged rows together." if name == VALUES else "An unknown dimension of the inputs."
-        )
-        usual = {"height": 224, "width": 224, VALUES: 1_024}.get(name, 64)
-        most = given.most.get(name, 8_192)
-        usual = given.most.get(name, usual)
+    words = _WORDS.get(name, "An unknown dimension of the inputs.")
+    most = given.most.get(name, LARGEST_BATCH if name == BATCH else 8_192)
+    called = name == BATCH and 0 < batch <= LARGEST_BATCH
+    usual = batch if called else given.most.get(name, usual_size(name))
     low, of = given.takes.get(name, (1, 1))
     high = most // of * of if of else low
     declared = LogInteger(name=name, help=words, default=low, low=low, high=high, multiple=of or low)
     return msgspec.structs.replace(declared, default=nearest(declared, usual))
-
-
-def sizes(values: Mapping[str, Value]) -> dict[str, int]:
-    return {name: int(v) for name, v in values.items() if isinstance(v, int) and not isinstance(v, bool)}
 
 
 def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
@@ -85,14 +79,12 @@ class Made:
     """Generates arrays from a fixed random seed."""
 
     def __init__(self, tf: Any) -> None:
-        self._tf, self._np = tf, np
-        self._random = np.random.default_rng(0)
+        self._tf, self._random = tf, np.random.default_rng(0)
 
     def array(self, dtype: str, shape: tuple[int, ...], hint: Any = None, largest: bool = False) -> Any:
         """Return a random array. hint: a Range, or the maximum of floats. largest: use the largest valid
         integers.
         """
-        np = self._np
         taken = hint if isinstance(hint, Range) else Range()
         if dtype == "string":
             if taken.below:
@@ -122,11 +114,11 @@ class Made:
         return (self._random.random(shape, dtype=np.float32) * most).astype(kind)
 
     def splits(self, dtype: str, rows: int, count: int) -> Any:
-        ends = self._np.sort(self._random.integers(0, count + 1, size=max(0, rows - 1)))
-        return self._np.concatenate([[0], ends, [count]]).astype(self._tf.as_dtype(dtype).as_numpy_dtype)
+        ends = np.sort(self._random.integers(0, count + 1, size=max(0, rows - 1)))
+        return np.concatenate([[0], ends, [count]]).astype(self._tf.as_dtype(dtype).as_numpy_dtype)
 
     def between(self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
-        np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
+        kind = self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
         if dtype in ("string", "bool"):
             return self.array(dtype, shape)
         least, most = low or 0, 1 if high is None else high
@@ -148,7 +140,6 @@ class Made:
         for index, (shape, _) in enumerate(outputs):
             own = loss or _loss_of(model.loss, names[index] if index < len(names) else "", index)
             at = shaped(shape, known)
-            np = self._np
             if "sparse" in own:
                 found.append(self._random.integers(0, at[-1], size=at[:-1]).astype("int32"))
             elif "categorical" in own and at[-1] > 1:
@@ -251,12 +242,11 @@ class Given:
         Raises InputError if the model rejects the generated values, and the model's own error if no tried
         size works.
         """
-        call = self._call
         tried = ((16, 1), (64, 1), (96, 1), (128, 1), (16, 16)) if self._data is None else ((0, 1),)
         for size, batch in tried:
             known = {name: batch if name == BATCH else self.most.get(name, size) for name in self.open}
             try:
-                done = self._in_range(call, known, last=(size, batch) == tried[-1])
+                done = self._in_range(known, last=(size, batch) == tried[-1])
             except self._tf.errors.InvalidArgumentError as error:
                 if self._data is not None or all(d.startswith(("float", "bfloat")) for _, d, _ in self.specs):
                     raise
@@ -270,16 +260,16 @@ class Given:
         if self._whole:
             return
         if self._data is None:
-            self._tie(call, known)
+            self._tie(known)
         for name in self.open:
-            self.takes[name] = self._sizes_taken(name, call, known)
+            self.takes[name] = self._sizes_taken(name, known)
 
-    def _tie(self, call: Callable[..., Any], known: Mapping[str, int]) -> None:
+    def _tie(self, known: Mapping[str, int]) -> None:
         """Find dimensions that must be equal, and merge them into one dimension."""
         free = [name for name in self.open if name != BATCH or known[BATCH] > 1]
 
         def runs(changed: Sequence[str]) -> bool:
-            return self._runs(call, {name: 2 * n if name in changed else n for name, n in known.items()})
+            return self._runs({name: 2 * n if name in changed else n for name, n in known.items()})
 
         for name in free if len(free) > 1 else ():
             others = [each for each in free if each not in self._tied and each != name]
@@ -293,13 +283,13 @@ class Given:
             f"{name.capitalize()} also sets {tied}: they must be equal." for tied, name in self._tied.items()
         )
 
-    def _sizes_taken(self, name: str, call: Callable[..., Any], known: Mapping[str, int]) -> tuple[int, int]:
+    def _sizes_taken(self, name: str, known: Mapping[str, int]) -> tuple[int, int]:
         """Return the minimum size of a dimension, and the factor of which each size must be a multiple (see
         `takes`).
         """
 
         def runs(size: int) -> bool:
-            return self._runs(call, self.sizes({**known, name: size}))
+            return self._runs(self.sizes({**known, name: size}))
 
         here, onwards = known[name], 1 if self._data is None or name == BATCH else -1
         apart = (n for n in range(1, here + 1) if here % n == 0)
@@ -313,10 +303,10 @@ class Given:
             low, high = (low, middle) if runs(middle * of) else (middle + 1, high)
         return low * of, of
 
-    def _runs(self, call: Callable[..., Any], sizes: Mapping[str, int]) -> bool:
+    def _runs(self, sizes: Mapping[str, int]) -> bool:
         """Return True if the model accepts these sizes. Leaves the integer ranges unchanged."""
         before = dict(self._hints)
-        done = self._in_range(call, sizes, last=False)
+        done = self._in_range(sizes, last=False)
         self._hints = before
         return done
 
@@ -324,22 +314,19 @@ class Given:
         """Return the sizes in `values`, and the sizes of the dimensions that must have the same size as one
         of them.
         """
-        found = sizes(values)
+        found = {name: n for name, n in values.items() if isinstance(n, int) and not isinstance(n, bool)}
         return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
 
-    def _in_range(self, call: Callable[..., Any], known: Mapping[str, int], last: bool) -> bool:
+    def _in_range(self, known: Mapping[str, int], last: bool) -> bool:
         for _ in range(8):
             arrays = [self._tf.convert_to_tensor(each) for each in self._made(known, largest=True)]
             try:
-                call(*arrays)
+                self._call(*arrays)
                 return True
-            except self._tf.errors.InvalidArgumentError as error:
-                if (limit := limit_of(error)) and self._data is None and self._lower(limit):
+            except Exception as error:  # a user's layers may raise anything for a size that they refuse
+                invalid = isinstance(error, self._tf.errors.InvalidArgumentError)
+                if invalid and self._data is None and (limit := limit_of(error)) and self._lower(limit):
                     continue
-                if last:
-                    raise
-                return False
-            except Exception:  # a user's layers may raise anything for a size that they do not accept
                 if last:
                     raise
                 return False
