@@ -92,7 +92,7 @@ def by_trying(bench: Bench, model: ModelInfo) -> ModelInfo:
 
 def _batch(workload: Workload, model: ModelInfo) -> LogInteger | None:
     parameter = workload.declaration.parameter(model.batch) if model.batch else None
-    return parameter if workload.memory is not None and isinstance(parameter, LogInteger) else None
+    return parameter if isinstance(parameter, LogInteger) else None
 
 
 def _by_device_and_variant(bench: Bench) -> dict[tuple[str, str], list[Arm]]:

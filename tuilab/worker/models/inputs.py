@@ -10,9 +10,10 @@ import msgspec
 import numpy as np
 
 from tuilab.model.errors import InputError
-from tuilab.model.models import ModelInput
+from tuilab.model.models import ModelInfo, ModelInput
 from tuilab.model.parameters import LogInteger, Value, nearest
 from tuilab.model.sanitize import sanitize_line
+from tuilab.model.workload import Declaration
 from tuilab.worker.ranges import Range, read
 from tuilab.workloads.base import Unavailable
 
@@ -56,6 +57,21 @@ def _parameter(name: str, given: "Given", batch: int) -> LogInteger:
     high = most // of * of if of else low
     declared = LogInteger(name=name, help=words, default=low, low=low, high=high, multiple=of or low)
     return msgspec.structs.replace(declared, default=nearest(declared, usual))
+
+
+def declaration(
+    what: str, name: str, title: str, info: ModelInfo, axes: tuple[LogInteger, ...]
+) -> Declaration:
+    """Return the declaration of a model with these open dimensions. what: as in `A Keras model`."""
+    shown = "; ".join(f"{i.name} {i.dtype} ({', '.join(map(str, i.shape))})" for i in info.inputs)
+    return Declaration(
+        name=name,
+        title=sanitize_line(title, 100),
+        summary=f"{what} with {info.parameters:,} weights. Inputs: {sanitize_line(shown, 500)}.",
+        unit="batch" if info.batch else "call",
+        parameters=axes,
+        axis=axes[0].name if axes else "",
+    )
 
 
 def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from msgspec.structs import replace
+
 from tuilab.model.arms import Arm
 from tuilab.model.errors import InputError
 from tuilab.model.files import open_regular, read_regular
@@ -25,11 +27,11 @@ from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_error, sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.model.shapes import Constant, Shape
-from tuilab.model.workload import Declaration, Variant
+from tuilab.model.workload import Variant
 from tuilab.worker.arguments import ShapesNeededError, find, mapped
 from tuilab.worker.models import memory
 from tuilab.worker.models.allowed_keras import CLASSES, FUNCTIONS, ROOMS_OF_FUNCTIONS
-from tuilab.worker.models.inputs import Given, Made, Spec, parameters, stated
+from tuilab.worker.models.inputs import BATCH, Given, Made, Spec, declaration, parameters, stated
 from tuilab.worker.ranges import Range
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
 
@@ -147,7 +149,7 @@ def workload(path: Path, opening: Opening) -> Workload:
         parameters=model.count_params(),
         inputs=given.described(),
         load_s=load_s,
-        batch="batch" if any(p.name == "batch" for p in axes) else "",
+        batch=BATCH if any(p.name == BATCH for p in axes) else "",
         said=(*given.said, *lines, *_sparse(model)),
     )
     variants = [Variant(INFERENCE, "The model's call, as in predict().", does="predicting")]
@@ -157,36 +159,27 @@ def workload(path: Path, opening: Opening) -> Workload:
     elif trains:
         step = "One training step: forward, loss, gradients, optimizer."
         variants.append(Variant(TRAINING, step, does="training"))
-    declaration = Declaration(
-        name=sanitize_line(path.stem, 100),
-        title=sanitize_line(path.stem, 100),
-        summary=_summary(info),
-        unit="batch" if info.batch else "call",
-        parameters=(
-            *axes,
-            Choice(
-                name="dtype",
-                label="precision",
-                help="Keras dtype policy for every layer that computes in float32.",
-                default=FLOAT32,
-                options=POLICIES,
-            ),
-        ),
+    policy = Choice(
+        name="dtype",
+        label="precision",
+        help="Keras dtype policy for every layer that computes in float32.",
+        default=FLOAT32,
+        options=POLICIES,
+    )
+    declared = replace(
+        declaration("A Keras model", sanitize_line(path.stem, 100), path.stem, info, axes),
+        parameters=(*axes, policy),
         variants=tuple(variants),
-        axis=axes[0].name if axes else "",
-        dtype="dtype",
+        dtype=policy.name,
     )
 
     def build(b: Build) -> Case:
         return _build(b, opened, given, loss, outputs)
 
-    def needed(values: Mapping[str, Value]) -> int:
-        return needs(given.sizes(values), training=variants[-1].name == TRAINING)
-
-    def needed_of(values: Mapping[str, Value], arm: Arm) -> int:
+    def needed(values: Mapping[str, Value], arm: Arm) -> int:
         return needs(given.sizes(values), training=arm.variant == TRAINING, eager=arm.mode == "eager")
 
-    return Workload(declaration, build, needed, info=info, layers=layers_by_name(model), memory_of=needed_of)
+    return Workload(declared, build, info=info, layers=layers_by_name(model), memory_of=needed)
 
 
 def _keras() -> Any:
@@ -203,11 +196,6 @@ def layers_by_name(model: Any) -> dict[str, Any]:
         for each in model.layers
         if type(each).__name__ != "InputLayer"
     }
-
-
-def _summary(info: ModelInfo) -> str:
-    shown = "; ".join(f"{i.name} {i.dtype} ({', '.join(map(str, i.shape))})" for i in info.inputs)
-    return f"A Keras model with {info.parameters:,} weights. Inputs: {sanitize_line(shown, 500)}."
 
 
 def _build(
@@ -232,14 +220,14 @@ def _build(
 
         return b.tensors(predict, *arrays)
     known = given.sizes(b.values)
-    one = given.arrays({**b.values, **({"batch": 1} if "batch" in b.values else {})})
+    one = given.arrays({**b.values, **({BATCH: 1} if BATCH in b.values else {})})
     with tf.device(b.device):
         outputs = _sized(tf, model, one, outputs)
     targets = Made(tf).targets(model, loss, outputs, known)
     with tf.device(b.device):
         _compile(tf, model, loss, policy)
         # Create every variable before tracing a graph.
-        few = Made(tf).targets(model, loss, outputs, {**known, "batch": 1})
+        few = Made(tf).targets(model, loss, outputs, {**known, BATCH: 1})
         model.train_step(_step_data(tf, model, [*map(tf.convert_to_tensor, (*one, *few))], len(one)))
 
     def step(*parts: Any) -> Any:

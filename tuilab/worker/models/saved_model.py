@@ -10,22 +10,23 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from tuilab.captured import AS_CALLED, MANIFEST, Manifest, repeat
 from tuilab.model.arms import family
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
 from tuilab.model.models import ModelInfo
-from tuilab.model.parameters import Parameter, Value
+from tuilab.model.parameters import Value
 from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.model.shapes import Argument, Shape
-from tuilab.model.workload import Declaration
 from tuilab.worker.confinement import blobs
 from tuilab.worker.models import memory
 from tuilab.worker.models.allowed_ops import ACTS, TABLES_OF_FILES
 from tuilab.worker.models.examined_graph import Examined, bodies
-from tuilab.worker.models.inputs import BATCH, Given, Spec, parameters, stated
+from tuilab.worker.models.inputs import BATCH, Given, Spec, declaration, parameters, stated
 from tuilab.worker.models.keras_file import saved_by_keras_2
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
 
@@ -121,21 +122,8 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
 
     title = manifest.name if manifest is not None else f"{folder.name}: {chosen}"
     own = manifest.name if manifest is not None else sanitize_line(folder.name, 100)
-    declaration = _declaration(own or "model", title, info, axes)
-    return Workload(declaration, build, needed, info=info, holds=root)
-
-
-def _declaration(name: str, title: str, info: ModelInfo, axes: tuple[Parameter, ...]) -> Declaration:
-    shown = "; ".join(f"{i.name} {i.dtype} ({', '.join(map(str, i.shape))})" for i in info.inputs)
-    return Declaration(
-        name=name,
-        title=sanitize_line(title, 100),
-        summary=f"A graph with {info.parameters:,} weights. Inputs: {sanitize_line(shown, 500)}.",
-        unit="batch" if info.batch else "call",
-        parameters=axes,
-        modes=("graph", "xla"),
-        axis=axes[0].name if axes else "",
-    )
+    declared = declaration("A graph", own or "model", title, info, axes)
+    return Workload(replace(declared, modes=("graph", "xla")), build, needed, info=info, holds=root)
 
 
 def _manifest(folder: Path, name: str) -> Manifest | None:
