@@ -11,9 +11,9 @@ from typing import Any, Optional
 
 import numpy as np
 
-from tuilab.model.ops import BRANCHES, CALLS, ELEMENT_GATHERS, GATHERS, LOOPS, ROW_GATHERS
+from tuilab.model.ops import BRANCHES, ELEMENT_GATHERS, GATHERS, ROW_GATHERS
 from tuilab.model.ops import names as op_names
-from tuilab.worker.measure.functions import called
+from tuilab.worker.measure.functions import called, functions_of
 
 PER_BUCKET = 16
 """Number of different values per bucket of a hash. With fewer values, some buckets would stay empty."""
@@ -186,7 +186,7 @@ class _Walk:
             given = [sources.get(tensor.name, frozenset()) for tensor in op.inputs]
             if not any(given):
                 continue
-            if inner := _functions(op):
+            if inner := functions_of(op):
                 self._enter(graph, op, inner, sources, handles, depth)
                 continue
             self._use(op, given, handles)
@@ -352,15 +352,3 @@ def _keys(handle: Any, op: Any) -> tuple[Any, ...]:
     except tf.errors.OpError:  # the table is not initialized
         return ()
     return tuple(keys.numpy()[:MOST_WORDS].tolist())
-
-
-def _functions(op: Any) -> list[str]:
-    if op.type in CALLS:
-        return [op.get_attr("f").name]
-    if op.type in LOOPS:
-        return [op.get_attr("body").name]
-    if op.type not in BRANCHES:
-        return []
-    if op.type.endswith("If"):
-        return [op.get_attr("then_branch").name, op.get_attr("else_branch").name]
-    return [function.name for function in op.get_attr("branches")]

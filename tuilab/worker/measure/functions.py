@@ -1,10 +1,45 @@
 """Finds the graphs of called functions, specialized to the shapes in the call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tuilab.model.arithmetic import Shape
+from tuilab.model.ops import BRANCHES, CALLS, LOOPS
 from tuilab.worker.measure.optimised import shape_of
+
+HANDLES = ("resource", "variant")
+"""Dtypes of tensors that stand for a variable or a list, so their shapes do not tell their sizes."""
+
+
+def functions_of(op: Any) -> list[str]:
+    """Return the names of the functions that an op calls: for a loop, its body; for a branch, each choice."""
+    if op.type in CALLS:
+        return [op.get_attr("f").name]
+    if op.type in LOOPS:
+        return [op.get_attr("body").name]
+    if op.type not in BRANCHES:
+        return []
+    if op.type.endswith("If"):
+        return [op.get_attr("then_branch").name, op.get_attr("else_branch").name]
+    return [function.name for function in op.get_attr("branches")]
+
+
+def own_arguments(concrete: Any, arguments: Iterable[Any]) -> list[Any]:
+    """Return the arguments of a call as the inputs that a concrete function does not capture."""
+    import tensorflow as tf
+
+    given = [t for t in tf.nest.flatten(list(arguments), expand_composites=True) if hasattr(t, "shape")]
+    return given[: len(concrete.graph.inputs) - len(concrete.captured_inputs)]
+
+
+def own_results(concrete: Any) -> list[Any]:
+    """Return the results that reach the caller of a concrete function. Under a tape, its graph also returns
+    the tensors that its gradient needs.
+    """
+    import tensorflow as tf
+
+    results = tf.nest.flatten(concrete.structured_outputs, expand_composites=True)
+    return [t for t in results if getattr(t, "graph", None) is concrete.graph]
 
 
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
@@ -21,15 +56,12 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
     pairs = list(zip(inner.inputs, operands, strict=False))
     if all(
         _is_known(own) or not _is_known(given)
-        if own.dtype.name in ("resource", "variant")
+        if own.dtype.name in HANDLES
         else own.shape.is_fully_defined() or not given.shape.is_fully_defined()
         for own, given in pairs
     ):
         return inner
-    shapes = [
-        shape_of(given) if given.dtype.name not in ("resource", "variant") else shape_of(own)
-        for own, given in pairs
-    ]
+    shapes = [shape_of(own if given.dtype.name in HANDLES else given) for own, given in pairs]
     try:
         return with_shapes(inner, [t.name for t in inner.outputs], shapes, operands)[0]
     except Exception:  # a graph that cannot be retraced is counted as it is
@@ -66,7 +98,7 @@ def with_shapes(
         for index, tensor in enumerate(graph.inputs):
             shape = shapes[index] if index < len(shapes) else None
             made = tf.compat.v1.placeholder(tensor.dtype, tensor.shape if shape is None else shape)
-            if tensor.dtype.name in ("resource", "variant"):
+            if tensor.dtype.name in HANDLES:
                 told = index < len(operands) and operands[index].dtype == tensor.dtype
                 handle_data_util.copy_handle_data(operands[index] if told else tensor, made)
             anew.inputs.append(made)

@@ -13,7 +13,7 @@ from tensorflow.python.ops import handle_data_util
 
 from tuilab.model.ops import LOOPS
 from tuilab.worker.measure.counting import Counted, of_graph
-from tuilab.worker.measure.functions import called
+from tuilab.worker.measure.functions import HANDLES, called, own_arguments, own_results
 from tuilab.worker.measure.optimised import ops_needed
 
 MOST_S, MOST_TRIPS = 2.0, 20_000
@@ -21,7 +21,6 @@ MOST_S, MOST_TRIPS = 2.0, 20_000
 exceeds a limit are not counted.
 """
 NOTE = "shapes and iterations as in one call"
-_UNSIZED = ("resource", "variant")
 
 
 def of_call(concrete: Any, arguments: Sequence[Any]) -> Counted:
@@ -29,11 +28,8 @@ def of_call(concrete: Any, arguments: Sequence[Any]) -> Counted:
 
     Raises the errors of the call. Does not count the iterations of a loop inside another loop or function.
     """
-    given = [t for t in tf.nest.flatten(list(arguments), expand_composites=True) if hasattr(t, "shape")]
-    held = len(concrete.graph.inputs) - len(concrete.captured_inputs)
-    inputs = [*given[:held], *concrete.captured_inputs]
-    results = tf.nest.flatten(concrete.structured_outputs, expand_composites=True)
-    names = [t.name for t in results if getattr(t, "graph", None) is concrete.graph]
+    given = own_arguments(concrete, arguments)
+    inputs, names = [*given, *concrete.captured_inputs], [t.name for t in own_results(concrete)]
     seen: list[tuple[str, list[str]]] = []
     shown: list[str] = []
 
@@ -59,13 +55,13 @@ def of_call(concrete: Any, arguments: Sequence[Any]) -> Counted:
         many = _trips(graph, graph.get_operation_by_name(name), values, ends)
         if many is not None:
             trips[name] = many
-    counted = of_graph(graph, outputs, arguments=held, trips=trips)
+    counted = of_graph(graph, outputs, arguments=len(given), trips=trips)
     counted.notes.append(NOTE)
     return counted
 
 
 def _open(tensor: Any) -> bool:
-    return tensor.dtype.name not in _UNSIZED and not tensor.shape.is_fully_defined()
+    return tensor.dtype.name not in HANDLES and not tensor.shape.is_fully_defined()
 
 
 def _imported(
@@ -81,7 +77,7 @@ def _imported(
 
     def copied(*given: Any) -> list[Any]:
         for old, new in zip(graph.inputs, given, strict=True):
-            if old.dtype.name in _UNSIZED:
+            if old.dtype.name in HANDLES:
                 handle_data_util.copy_handle_data(old, new)
         sources = {old.name: new for old, new in zip(graph.inputs, given, strict=True)}
         kept[:] = tf.graph_util.import_graph_def(

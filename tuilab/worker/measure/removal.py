@@ -17,6 +17,7 @@ from tuilab.model.account import Account
 from tuilab.model.models import LayerWork
 from tuilab.model.ops import LOOPS
 from tuilab.worker.measure.bench import Bench, TimedArm
+from tuilab.worker.measure.functions import HANDLES, own_arguments
 from tuilab.worker.measure.layers import Layers
 from tuilab.worker.measure.optimised import shape_of
 from tuilab.worker.tracebacks import text_of
@@ -32,7 +33,6 @@ is started.
 MOST_BYTES = 2**28
 FED = "tuilab_fed"
 _SOURCES = ("Placeholder", "Const")
-_HANDLES = ("resource", "variant")
 
 
 def with_savings(
@@ -111,10 +111,8 @@ def removed(
     held = [t for op in border.results for t in op.outputs]
 
     def imported(definition: Any, given: Any, fed: Mapping[str, Any], wanted: Sequence[str]) -> list[Any]:
-        own = [t for t in tf.nest.flatten(list(given), expand_composites=True) if hasattr(t, "shape")]
         capture = tf.compat.v1.get_default_graph().capture
-        own = own[: len(graph.inputs) - len(concrete.captured_inputs)]
-        inputs = [*own, *map(capture, concrete.captured_inputs)]
+        inputs = [*own_arguments(concrete, given), *map(capture, concrete.captured_inputs)]
         sources = {old.name: new for old, new in zip(graph.inputs, inputs, strict=True)}
         found: list[Any] = tf.graph_util.import_graph_def(
             definition, input_map={**sources, **fed}, return_elements=list(wanted), name=""
@@ -125,10 +123,10 @@ def removed(
         return tf.function(function, autograph=False)
 
     kept = compiled(lambda given: imported(definition, given, {}, [t.name for t in held]))(arguments)
-    if sum(int(tf.size(t)) * t.dtype.size for t in kept if t.dtype.name not in _HANDLES) > MOST_BYTES:
+    if sum(int(tf.size(t)) * t.dtype.size for t in kept if t.dtype.name not in HANDLES) > MOST_BYTES:
         return None
     # The call also returns the layer's inputs, because the optimizer drops ops whose results nothing reads.
-    wanted = [t.name for t in (*graph.outputs, *border.reads) if t.dtype.name not in _HANDLES]
+    wanted = [t.name for t in (*graph.outputs, *border.reads) if t.dtype.name not in HANDLES]
     short = without(definition, border)
 
     def cut(given: Any, fed: Sequence[Any]) -> list[Any]:

@@ -26,6 +26,7 @@ from tuilab.model.found import Found
 from tuilab.model.ops import BRANCHES, CALLS, FILLS, LOOPS, NO_WORK
 from tuilab.model.quantity import plural
 from tuilab.worker.measure.counting import Counted, Recorder, counting
+from tuilab.worker.measure.functions import functions_of
 from tuilab.worker.measure.optimised import Optimised, ops_needed, shaped
 from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
@@ -125,7 +126,7 @@ class Asked:
             wanted = op.name in needed
             if op.type in CALLS | LOOPS:
                 calls = op.type in CALLS
-                inner = graph._functions.get(op.get_attr("f" if calls else "body").name)
+                inner = graph._functions.get(functions_of(op)[0])
                 inner = getattr(inner, "graph", None)
                 if inner is not None:
                     # A loop's body is counted once. Its inputs change between iterations, so mark constant

@@ -20,7 +20,7 @@ from tuilab.model.ops import (
     SHAPES,
     names,
 )
-from tuilab.worker.measure.functions import called
+from tuilab.worker.measure.functions import called, functions_of
 from tuilab.worker.models.inputs import BATCH, Spec
 
 _GROWS = names("TensorListSetItem TensorListPushBack")
@@ -51,7 +51,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Traced:
-    """A traced call: all its tensors, those that gradients need, and its ops in order."""
+    """A traced call: for training, all its tensors and those that gradients need; its ops in order."""
 
     tensors: Made = ()
     trained: Made = ()
@@ -81,7 +81,7 @@ def of_keras(tf: Any, model: Any, call: Callable[..., Any], specs: Sequence[Spec
         given = [tf.TensorSpec(shape, dtype) for _, dtype, shape in specs]
         function = tf.function(partial(call, training=True) if training else call, autograph=False)
         try:
-            return _traced(function.get_concrete_function(*given).graph)
+            return _traced(function.get_concrete_function(*given).graph, training)
         except Exception:  # such as a layer that needs to know the size of its input
             return _Traced()
 
@@ -109,13 +109,14 @@ def of_weights(tf: Any, model: Any) -> int:
 
 
 def of_graph(graph: Any) -> Needs:
-    traced = _traced(graph)
-    return _needs(sum(_captured(t) for t, _ in graph.captures), traced.tensors, lambda _: traced)
+    return _needs(sum(_captured(t) for t, _ in graph.captures), (), cache(partial(_traced, graph)))
 
 
-def _traced(graph: Any) -> _Traced:
-    tensors, trained = ([*_tensors(graph, kept)] for kept in (_all, _for_gradients))
-    return _Traced(tensors, trained, _steps(graph, outermost=True))
+def _traced(graph: Any, training: bool) -> _Traced:
+    steps = _steps(graph, outermost=True)
+    if not training:
+        return _Traced(steps=steps)
+    return _Traced([*_tensors(graph, _all)], [*_tensors(graph, _for_gradients)], steps)
 
 
 def _made(tensors: Iterable[Any]) -> Made:
@@ -161,9 +162,12 @@ def _steps(graph: Any, *, outermost: bool = False) -> Sequence[_Step]:
 
 
 def _inside(graph: Any, op: Any) -> Sequence[_Step]:
-    if op.type in CALLS | LOOPS:
-        return _steps(called(graph, op.get_attr("f" if op.type in CALLS else "body").name, op.inputs))
-    return ()
+    return _steps(_body(graph, op)) if op.type in CALLS | LOOPS else ()
+
+
+def _body(graph: Any, op: Any) -> Any:
+    """Return the graph that a call or the iterations of a loop run."""
+    return called(graph, functions_of(op)[0], op.inputs)
 
 
 def _lists(graph: Any, op: Any) -> Mapping[int, Made]:
@@ -172,8 +176,7 @@ def _lists(graph: Any, op: Any) -> Mapping[int, Made]:
         return {0: _made(op.inputs[:1])}
     if op.type not in LOOPS:
         return {}
-    body = called(graph, op.get_attr("body").name, op.inputs)
-    ends = enumerate(_original(tensor).op for tensor in body.outputs)
+    ends = enumerate(_original(tensor).op for tensor in _body(graph, op).outputs)
     return {i: _repeated(_made(made.inputs[-1:]), op) for i, made in ends if made.type in _GROWS}
 
 
@@ -216,11 +219,9 @@ Kept = Callable[[Any], Iterable[Any]]
 def _tensors(graph: Any, kept: Kept) -> Iterator[Sized]:
     yield from _made(kept(graph))
     for op in graph.get_operations():
-        if op.type in CALLS:
-            yield from _tensors(called(graph, op.get_attr("f").name, op.inputs), kept)
-        elif op.type in LOOPS:
-            body = called(graph, op.get_attr("body").name, op.inputs)
-            yield from _repeated(_tensors(body, kept), op)
+        if op.type in CALLS | LOOPS:
+            inner = _tensors(_body(graph, op), kept)
+            yield from _repeated(inner, op) if op.type in LOOPS else inner
 
 
 def _all(graph: Any) -> Iterator[Any]:
@@ -283,7 +284,8 @@ def _needs(weights: int, outputs: Made, inside: Callable[[bool], _Traced]) -> Ne
                 yield from sizes(step.made)
                 yield from at_once(step.inside)
 
-        each, traced = sizes(outputs), inside(training)
+        traced = inside(training)
+        each = sizes(outputs or traced.tensors)
         largest = max([*each, *at_once(traced.steps)], default=0)
         if training:
             kept = sum(sizes(traced.tensors if eager else traced.trained)) or 2 * sum(each)
