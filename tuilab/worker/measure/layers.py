@@ -7,12 +7,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from tuilab.model.models import LayerWork
 from tuilab.model.ops import LOOPS, PRODUCTS
 from tuilab.model.roofline import Work
 from tuilab.profile.sums import Sums
 from tuilab.worker.measure.counting import Counted, Part
-from tuilab.worker.measure.work import computed_as
+from tuilab.worker.measure.work import arithmetic_of
 
 Tree = Mapping[str, Any]
 """Layers by name: the kind of each layer, or the subtree of a nested model."""
@@ -199,19 +201,12 @@ class _Products:
 
 
 def _work(found: Counted, parts: Sequence[Part]) -> Work:
-    by_dtype: dict[str, float] = defaultdict(float)
-    for part in parts:
-        if part.flop:
-            by_dtype[computed_as(part)] += part.flop
     read, left = found.touched(parts)
-    silent = tuple(dict.fromkeys(part.op for part in parts if part.flop is None))
-    return Work(
-        flop=sum(by_dtype.values()) if by_dtype or not silent else None,
-        by_dtype=dict(by_dtype) if len(by_dtype) > 1 else {},
+    return replace(
+        arithmetic_of(parts),
         inputs=sum(read.values()),
         outputs=sum(left.values()),
-        dtype=max(by_dtype, key=by_dtype.__getitem__, default="float32"),
-        uncounted=silent,
+        uncounted=tuple(dict.fromkeys(part.op for part in parts if part.flop is None)),
     )
 
 

@@ -15,6 +15,7 @@ from tuilab.model.roofline import Kernels, Work
 from tuilab.profile.sums import PICO, Sums
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.counting import BY_DATA, LESS_WORK, OPEN, Counted, Part, of_graph, uncounted
+from tuilab.worker.measure.functions import own_arguments, own_results
 from tuilab.worker.tracebacks import text_of
 
 
@@ -148,20 +149,9 @@ def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
 
 
 def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
-    """Return the work of a call of a concrete function on these tensors.
-
-    Counts only the results that reach its caller; under a tape, a function also returns the tensors that its
-    gradient needs.
-    """
-    import tensorflow as tf
-
-    given = [t for t in tf.nest.flatten(list(arguments), expand_composites=True) if hasattr(t, "shape")]
-    results = tf.nest.flatten(concrete.structured_outputs, expand_composites=True)
-    graph = concrete.graph
-    own = [t for t in results if getattr(t, "graph", None) is graph]
-    shapes = [tuple(t.shape) for t in given]
-    held = len(graph.inputs) - len(concrete.captured_inputs)
-    return of_graph(graph, own, shapes[:held], arguments=held)
+    """Return the work of a call of a concrete function on these tensors."""
+    shapes = [tuple(t.shape) for t in own_arguments(concrete, arguments)]
+    return of_graph(concrete.graph, own_results(concrete), shapes, arguments=len(shapes))
 
 
 def work_of(found: Counted, *, compiled: bool = False) -> Work:
@@ -180,28 +170,33 @@ def work_of(found: Counted, *, compiled: bool = False) -> Work:
 def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
     read, wrote = found.touched(some)
     parts = found.parts if some is None else some
-    by_dtype: dict[str, float] = defaultdict(float)
-    for part in parts:
-        if part.flop:
-            by_dtype[computed_as(part)] += part.flop
     handed = set(found.results) - set(found.arguments) - found.state
     whole = sum(found.sizes[key] for key in found.arguments)
     needed = sum(read.get(key, 0.0) for key in set(found.arguments))
-    dtype = max(by_dtype, key=by_dtype.__getitem__, default="float32")
-    silent = uncounted(parts)
-    return Work(
-        flop=sum(by_dtype.values()) if by_dtype or not silent else None,
-        by_dtype=dict(by_dtype) if len(by_dtype) > 1 else {},
+    return msgspec.structs.replace(
+        arithmetic_of(parts),
         inputs=whole,
         read=needed if needed < whole else None,
         outputs=sum(wrote.get(key, 0.0) for key in handed),
         state=sum(read.get(k, 0.0) + wrote.get(k, 0.0) for k in found.state - set(found.arguments)),
-        dtype=dtype,
         kernels=sum(part.runs for part in parts if part.kernel),
         each=_each(parts),
         serial=max(found.loops.values(), default=0.0),
-        uncounted=silent,
+        uncounted=uncounted(parts),
         note="; ".join(["counted by op and shape", *found.notes]),
+    )
+
+
+def arithmetic_of(parts: Sequence[Part]) -> Work:
+    """Return the operations of these parts by dtype. `flop` is None if no part could be counted."""
+    by_dtype: dict[str, float] = defaultdict(float)
+    for part in parts:
+        if part.flop:
+            by_dtype[computed_as(part)] += part.flop
+    return Work(
+        flop=sum(by_dtype.values()) if by_dtype or all(part.flop is not None for part in parts) else None,
+        by_dtype=dict(by_dtype) if len(by_dtype) > 1 else {},
+        dtype=max(by_dtype, key=by_dtype.__getitem__, default="float32"),
     )
 
 
