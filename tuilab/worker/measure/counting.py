@@ -12,7 +12,7 @@ import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from tuilab.model.ops import (
     PRODUCTS,
 )
 from tuilab.model.roofline import Stay
-from tuilab.worker.measure.functions import called, graph_of, with_shapes
+from tuilab.worker.measure.functions import HANDLES, called, functions_of, graph_of, with_shapes
 from tuilab.worker.measure.optimised import FOLDED, Optimised, nbytes, ops_needed, shape_of, shaped
 from tuilab.worker.placement.graphs import types_of
 from tuilab.worker.placement.reasons import stays
@@ -92,8 +92,33 @@ class Counted:
     notes: list[str] = field(default_factory=list)
     _read: tuple[int, Counter[Key]] = field(default=(-1, Counter()), repr=False)
 
-    def flop(self) -> dict[str, float]:
-        return flop(self.parts)
+    def at_least(self, key: Key, size: float) -> None:
+        self.sizes[key] = max(size, self.sizes.get(key, 0.0))
+
+    def moves(
+        self,
+        op: Shaped,
+        keys: Sequence[Key | None],
+        sizes: Sequence[float],
+        made: Sequence[float],
+        runs: float,
+    ) -> tuple[dict[Key, float], dict[Key, float]]:
+        """Return the bytes that the executions of an op read from its inputs and write into them in place, by
+        piece of memory. keys: the memory of each input; None if unknown. sizes, made: bytes of the inputs and
+        outputs.
+        """
+        reads: dict[Key, float] = {}
+        writes: dict[Key, float] = {}
+        for index, (size, written) in _traffic(op, sizes, made).items():
+            key = keys[index]
+            if key is None:
+                continue
+            if size:
+                reads[key] = reads.get(key, 0.0) + size * runs
+            if written:
+                writes[key] = written
+                self.at_least(key, written)
+        return reads, writes
 
     def stays(self) -> tuple[Stay, ...]:
         """Return the ops that only the CPU can run, by type, with the bytes that they copy from and to the
@@ -208,10 +233,10 @@ class _Graphs:
             sided = [s if o else None for s, o in zip(shapes, open_, strict=False)]
             graph, outputs = with_shapes(graph, names, sided)
         own = len(graph.inputs) if arguments is None else arguments
-        body = _Body(self, graph, "", 1.0, {}, {})
+        body = _Body(self, graph, "", 1.0)
         for index, tensor in enumerate(graph.inputs):
-            key, size = self.key(), float(nbytes(tensor) or 0)
-            self.counted.sizes[key] = size
+            key = self.key()
+            self.counted.sizes[key] = _bytes(tensor)
             body.lies[tensor.name] = key
             if index < own:
                 self.counted.arguments.append(key)
@@ -220,7 +245,7 @@ class _Graphs:
         body.walk(outputs)
         for tensor in outputs:
             key = body.lies.get(tensor.name)
-            self.counted.results[key] = float(nbytes(tensor) or 0)
+            self.counted.results[key] = _bytes(tensor)
             self.handed.append(key)
         return self.counted
 
@@ -228,23 +253,15 @@ class _Graphs:
 class _Body:
     """Counts the ops of one graph.
 
-    lies: the piece of memory that holds each tensor, by tensor name. holds: known values of tensors, by name.
+    written: prefix that the runtime gives to op names when it inlines functions. lies: the piece of memory
+    that holds each tensor, by tensor name. holds: known values of tensors, by name.
     """
 
-    def __init__(
-        self,
-        graphs: _Graphs,
-        graph: Any,
-        prefix: str,
-        runs: float,
-        lies: dict[str, Key],
-        holds: dict[str, Any],
-        written: str = "",
-    ) -> None:
-        """written: prefix that the runtime gives to op names when it inlines functions."""
+    def __init__(self, graphs: _Graphs, graph: Any, prefix: str, runs: float, written: str = "") -> None:
         self.graphs, self.graph, self.prefix, self.runs = graphs, graph, prefix, runs
         self.written = written
-        self.lies, self.holds = lies, holds
+        self.lies: dict[str, Key] = {}
+        self.holds: dict[str, Any] = {}
         self.optimised = Optimised()
         self._joined: set[str] = set()
 
@@ -282,8 +299,7 @@ class _Body:
         self.lies[made.name] = key
         if source.dtype.name == "resource":
             # A variable's resource has no size, so take the size of the tensor that reading it returns.
-            size = float(nbytes(made) or 0)
-            self.graphs.counted.sizes[key] = max(size, self.graphs.counted.sizes.get(key, 0.0))
+            self.graphs.counted.at_least(key, _bytes(made))
 
     def _new(self, op: Any) -> bool:
         """Return True unless the op is folded into a constant or equals an earlier op."""
@@ -306,26 +322,14 @@ class _Body:
         key = self.graphs.key()
         self.lies[tensor.name] = key
         many = self.runs if runs is None else runs
-        self.graphs.counted.sizes[key] = float(nbytes(tensor) or 0) * many
+        self.graphs.counted.sizes[key] = _bytes(tensor) * many
         return key
 
     def _one(self, op: Any, uses: Counter[str]) -> None:
         of = shaped(op, lambda index: self._value(op.inputs[index]))
-        reads: dict[Key, float] = {}
-        writes: dict[Key, float] = {}
-        sizes = [float(nbytes(t) or 0) for t in op.inputs]
-        keys = [self.lies.get(t.name) for t in op.inputs]
-        for index, (size, written) in _traffic(
-            of, sizes, [float(nbytes(t) or 0) for t in op.outputs]
-        ).items():
-            key = keys[index]
-            if key is None:
-                continue
-            if size:
-                reads[key] = reads.get(key, 0.0) + size * self.runs
-            if written:
-                writes[key] = written
-                self.graphs.counted.sizes[key] = max(self.graphs.counted.sizes.get(key, 0.0), written)
+        sizes, keys = [_bytes(t) for t in op.inputs], [self.lies.get(t.name) for t in op.inputs]
+        made = [_bytes(t) for t in op.outputs]
+        reads, writes = self.graphs.counted.moves(of, keys, sizes, made, self.runs)
         for tensor in op.outputs:
             key = self._make(tensor)
             if op.type == "TensorListSetItem":
@@ -334,7 +338,7 @@ class _Body:
                 key = self.lies[tensor.name]
                 writes[key] = sizes[-1] * self.runs
                 continue
-            writes[key] = float(nbytes(tensor) or 0) * self.runs
+            writes[key] = _bytes(tensor) * self.runs
         found, why = _counted(of)
         hashed = self._hashes_integers(op, uses)
         held = "" if hashed else stays(op.type, types_of(op.node_def), of.made)
@@ -388,17 +392,19 @@ class _Body:
 
     # Functions, loops, branches.
 
-    def _enter(self, op: Any, graph: Any, operands: Sequence[Any], runs: float) -> "_Body":
-        written = f"{self.written}{op.name}/"
-        inner = _Body(self.graphs, graph, self._prefix(op, graph), runs, {}, {}, written)
-        for tensor, operand in zip(graph.inputs, operands, strict=False):
-            key = self.lies.get(operand.name)
-            inner.lies[tensor.name] = self._make(operand) if key is None else key
+    def _pass(self, operands: Sequence[Any], inner: "_Body") -> None:
+        """Pass the operands' memory and known values to the inputs of an inner graph."""
+        for tensor, operand in zip(inner.graph.inputs, operands, strict=False):
+            if operand.name in self.lies:
+                inner.lies[tensor.name] = self.lies[operand.name]
             known = self._value(operand)
             if known is not None:
                 inner.holds[tensor.name] = known
-        self.optimised.passed(operands, graph.inputs, inner.optimised)
-        return inner
+
+    def _make_missing(self, operands: Sequence[Any]) -> None:
+        for operand in operands:
+            if operand.name not in self.lies:
+                self._make(operand)
 
     def _prefix(self, op: Any, graph: Any) -> str:
         scope = op.name.rpartition("/")[0]
@@ -407,18 +413,21 @@ class _Body:
             return self.prefix
         return f"{self.prefix}{scope}/"
 
-    def _leave(self, op: Any, inner: "_Body", outputs: Sequence[Any], runs: float) -> None:
-        for made, result in zip(op.outputs, outputs, strict=False):
+    def _leave(self, op: Any, inner: "_Body") -> None:
+        for made, result in zip(op.outputs, inner.graph.outputs, strict=False):
             key = inner.lies.get(result.name)
-            self.lies[made.name] = self._make(made, runs) if key is None else key
+            self.lies[made.name] = self._make(made) if key is None else key
             if result.name in inner.holds:
                 self.holds[made.name] = inner.holds[result.name]
 
     def _call(self, op: Any, name: str) -> None:
         graph = called(self.graph, name, op.inputs)
-        inner = self._enter(op, graph, op.inputs, self.runs)
+        inner = _Body(self.graphs, graph, self._prefix(op, graph), self.runs, f"{self.written}{op.name}/")
+        self._make_missing(op.inputs)
+        self._pass(op.inputs, inner)
+        self.optimised.passed(op.inputs, graph.inputs, inner.optimised)
         inner.walk(graph.outputs)
-        self._leave(op, inner, graph.outputs, self.runs)
+        self._leave(op, inner)
         inner.optimised.passed(graph.outputs, op.outputs, self.optimised)
 
     def _loop(self, op: Any) -> None:
@@ -428,36 +437,26 @@ class _Body:
         trips, left = _trips(condition, body, values)
         trips = self.graphs.trips.get(self.written + op.name) if trips is None else trips
         if trips is None:
-            self.graphs.counted.parts.append(
-                Part(
-                    self.prefix + op.name,
-                    op.type,
-                    "",
-                    1,
-                    None,
-                    {},
-                    {},
-                    why=BY_DATA,
-                )
-            )
+            unknown = Part(self.prefix + op.name, op.type, "", 1, None, {}, {}, why=BY_DATA)
+            self.graphs.counted.parts.append(unknown)
             for made in op.outputs:
                 self._make(made)
             return
         self.graphs.counted.loops[self.written + op.name] = self.runs * trips
         written = f"{self.written}{op.name}/body/"
-        inner = _Body(self.graphs, body, self._prefix(op, body), self.runs * trips, {}, {}, written)
+        inner = _Body(self.graphs, body, self._prefix(op, body), self.runs * trips, written)
+        # The loop updates variables and lists in place, however they are passed to it.
+        self._make_missing(op.inputs)
         for index, (tensor, operand) in enumerate(zip(body.inputs, op.inputs, strict=True)):
             passed = _origin(body.outputs[index]) is tensor if index < len(body.outputs) else True
-            key = self.lies.get(operand.name)
-            # The loop updates variables and lists in place, however they are passed to it.
-            inner.lies[tensor.name] = self._make(operand) if key is None else key
+            inner.lies[tensor.name] = self.lies[operand.name]
             if passed and values[index] is not None:
                 inner.holds[tensor.name] = values[index]
             if passed:
                 self.optimised.passed([operand], [tensor], inner.optimised)
         if trips:
             inner.walk(body.outputs)
-        self._leave(op, inner, body.outputs, self.runs)
+        self._leave(op, inner)
         for index, made in enumerate(op.outputs):
             if left.get(index) is not None:
                 self.holds[made.name] = left[index]
@@ -466,42 +465,34 @@ class _Body:
         """Count the branch that is taken. If that branch is unknown, count the one with the least
         arithmetic.
         """
-        if op.type.endswith("If"):
-            names = [op.get_attr("then_branch").name, op.get_attr("else_branch").name]
-        else:
-            names = [function.name for function in op.get_attr("branches")]
+        names = functions_of(op)
         taken = self._value(op.inputs[0])
         if taken is not None:
             at = (0 if bool(taken) else 1) if op.type.endswith("If") else min(int(taken), len(names) - 1)
             names = [names[at]]
-        tries: list[tuple[float, int, _Body, Any, _Graphs]] = []
-        for name in names:
-            apart = _Graphs()
-            apart._serial = self.graphs._serial
-            apart.counted.sizes = dict(self.graphs.counted.sizes)
-            graph = called(self.graph, name, op.inputs[1:])
-            written = f"{self.written}{op.name}/branch/"
-            inner = _Body(apart, graph, self._prefix(op, graph), self.runs, {}, {}, written)
-            for tensor, operand in zip(graph.inputs, op.inputs[1:], strict=False):
-                key = self.lies.get(operand.name)
-                if key is not None:
-                    inner.lies[tensor.name] = key
-                known = self._value(operand)
-                if known is not None:
-                    inner.holds[tensor.name] = known
-            inner.walk(graph.outputs)
-            tries.append((sum(flop(apart.counted.parts).values()), len(tries), inner, graph, apart))
-        least = min(tries)
-        most = max(tries)
-        counted = self.graphs.counted
-        counted.parts += least[4].counted.parts
-        counted.sizes |= least[4].counted.sizes
-        counted.state |= least[4].counted.state
-        counted.loops |= least[4].counted.loops
-        counted.notes += least[4].counted.notes
-        if most[0] > 1.05 * least[0] and LESS_WORK not in counted.notes:
+        tries = [self._try(op, name) for name in names]
+        work = [sum(flop(each.graphs.counted.parts).values()) for each in tries]
+        least = tries[work.index(min(work))]
+        counted, one = self.graphs.counted, least.graphs.counted
+        counted.parts += one.parts
+        counted.sizes |= one.sizes
+        counted.state |= one.state
+        counted.loops |= one.loops
+        counted.notes += one.notes
+        if max(work) > 1.05 * min(work) and LESS_WORK not in counted.notes:
             counted.notes.append(LESS_WORK)
-        self._leave(op, least[2], least[3].outputs, self.runs)
+        self._leave(op, least)
+
+    def _try(self, op: Any, name: str) -> "_Body":
+        """Count one branch on its own."""
+        apart = _Graphs()
+        apart._serial = self.graphs._serial
+        apart.counted.sizes = dict(self.graphs.counted.sizes)
+        graph = called(self.graph, name, op.inputs[1:])
+        inner = _Body(apart, graph, self._prefix(op, graph), self.runs, f"{self.written}{op.name}/branch/")
+        self._pass(op.inputs[1:], inner)
+        inner.walk(graph.outputs)
+        return inner
 
     def _value(self, tensor: Any) -> Any:
         try:
@@ -573,7 +564,7 @@ class _Values:
 
         op = tensor.op
         unknown = op.type == "Placeholder" or op.type in LOOPS
-        if unknown or tensor.dtype.name in ("resource", "variant"):
+        if unknown or tensor.dtype.name in HANDLES:
             raise _NotKnown
         if (nbytes(tensor) or 0) > FOLDED:
             raise _NotKnown
@@ -615,38 +606,34 @@ class _Values:
         return not decides
 
 
-def _small() -> dict[str, Callable[..., Any]]:
-    return {
-        "Identity": lambda x: x,
-        "StopGradient": lambda x: x,
-        "Cast": lambda x: x,
-        "Add": np.add,
-        "AddV2": np.add,
-        "Sub": np.subtract,
-        "Mul": np.multiply,
-        "FloorDiv": np.floor_divide,
-        "FloorMod": np.mod,
-        "RealDiv": np.true_divide,
-        "Maximum": np.maximum,
-        "Minimum": np.minimum,
-        "Less": operator.lt,
-        "LessEqual": operator.le,
-        "Greater": operator.gt,
-        "GreaterEqual": operator.ge,
-        "Equal": operator.eq,
-        "NotEqual": operator.ne,
-        "LogicalNot": np.logical_not,
-        "LogicalAnd": np.logical_and,
-        "LogicalOr": np.logical_or,
-        "Max": lambda x, axis: np.max(x, axis=tuple(np.atleast_1d(axis))) if np.size(x) else 0,
-        "Min": lambda x, axis: np.min(x, axis=tuple(np.atleast_1d(axis))) if np.size(x) else 0,
-        "Prod": lambda x, axis: np.prod(x, axis=tuple(np.atleast_1d(axis))),
-        "SelectV2": np.where,
-        "Select": np.where,
-    }
-
-
-_SMALL = _small()
+_SMALL: dict[str, Callable[..., Any]] = {
+    "Identity": lambda x: x,
+    "StopGradient": lambda x: x,
+    "Cast": lambda x: x,
+    "Add": np.add,
+    "AddV2": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "FloorDiv": np.floor_divide,
+    "FloorMod": np.mod,
+    "RealDiv": np.true_divide,
+    "Maximum": np.maximum,
+    "Minimum": np.minimum,
+    "Less": operator.lt,
+    "LessEqual": operator.le,
+    "Greater": operator.gt,
+    "GreaterEqual": operator.ge,
+    "Equal": operator.eq,
+    "NotEqual": operator.ne,
+    "LogicalNot": np.logical_not,
+    "LogicalAnd": np.logical_and,
+    "LogicalOr": np.logical_or,
+    "Max": lambda x, axis: np.max(x, axis=tuple(np.atleast_1d(axis))) if np.size(x) else 0,
+    "Min": lambda x, axis: np.min(x, axis=tuple(np.atleast_1d(axis))) if np.size(x) else 0,
+    "Prod": lambda x, axis: np.prod(x, axis=tuple(np.atleast_1d(axis))),
+    "SelectV2": np.where,
+    "Select": np.where,
+}
 
 
 def _trips(condition: Any, body: Any, values: Sequence[Any]) -> tuple[int | None, dict[int, Any]]:
@@ -737,7 +724,13 @@ class Recorder:
             return known[1]
         key = ("eager", next(self._serial))
         self._places[id(tensor)] = weakref.ref(tensor), key
-        self.counted.sizes[key] = float(_eager_bytes(tensor))
+        self.counted.sizes[key] = _bytes(tensor)
+        return key
+
+    def _given(self, tensor: Any) -> Key:
+        key = self.place(tensor)
+        if key not in self._made and key not in self.counted.arguments:
+            self.counted.state.add(key)
         return key
 
     def __call__(
@@ -755,15 +748,11 @@ class Recorder:
         self._one(op, flat, results, named)
 
     def _one(self, op: str, flat: list[Any], results: list[Any], named: Mapping[Any, Any]) -> None:
-        keys = [self.place(t) for t in flat]
-        for key in keys:
-            if key not in self._made and key not in self.counted.arguments:
-                self.counted.state.add(key)
+        keys = [self._given(t) for t in flat]
         if op in ALIASES:
             for source, result in zip(keys, results, strict=False):
                 self._places[id(result)] = weakref.ref(result), source
-                size = float(_eager_bytes(result))
-                self.counted.sizes[source] = max(size, self.counted.sizes.get(source, 0.0))
+                self.counted.at_least(source, _bytes(result))
             return
         of = Shaped(
             op=op,
@@ -774,15 +763,8 @@ class Recorder:
             attribute=lambda name: named[name] if name in named else named[name.encode()],
             value=lambda index: _small_value(flat[index]),
         )
-        reads: dict[Key, float] = {}
-        writes: dict[Key, float] = {}
-        sizes = [float(_eager_bytes(t)) for t in flat]
-        for index, (size, written) in _traffic(of, sizes, [float(_eager_bytes(t)) for t in results]).items():
-            if size:
-                reads[keys[index]] = reads.get(keys[index], 0.0) + size
-            if written:
-                writes[keys[index]] = written
-                self.counted.sizes[keys[index]] = max(self.counted.sizes.get(keys[index], 0.0), written)
+        sizes, made = [_bytes(t) for t in flat], [_bytes(t) for t in results]
+        reads, writes = self.counted.moves(of, keys, sizes, made, 1.0)
         for result in results:
             key = self.place(result)
             self._made.add(key)
@@ -801,25 +783,14 @@ class Recorder:
             return
         graphs = _Graphs()
         inner = graphs.whole(graph, list(graph.outputs), [shape_of(t) for t in flat], None)
-        moved: dict[Key, Key] = {}
-        for key, tensor in zip(inner.arguments, flat, strict=False):
-            moved[key] = self.place(tensor)
-            if moved[key] not in self._made and moved[key] not in self.counted.arguments:
-                self.counted.state.add(moved[key])
+        moved = {key: self._given(tensor) for key, tensor in zip(inner.arguments, flat, strict=False)}
         here = next(self._serial)
         for key, size in inner.sizes.items():
-            mine = moved.setdefault(key, ("inside", here, key))
-            self.counted.sizes[mine] = max(size, self.counted.sizes.get(mine, 0.0))
+            self.counted.at_least(moved.setdefault(key, ("inside", here, key)), size)
         self.counted.state |= {moved[key] for key in inner.state if key in moved}
         for part in inner.parts:
-            self.counted.parts.append(
-                Part(
-                    part.name, part.op, part.dtype, part.runs, part.flop,
-                    {moved.get(k, k): v for k, v in part.reads.items()},
-                    {moved.get(k, k): v for k, v in part.writes.items()},
-                    part.kernel, part.why, part.stays,
-                )
-            )  # fmt: skip
+            reads, writes = ({moved.get(k, k): v for k, v in of.items()} for of in (part.reads, part.writes))
+            self.counted.parts.append(replace(part, reads=reads, writes=writes))
         for key, result in zip(graphs.handed, results, strict=False):
             mine = moved.get(key)
             if mine is None:
@@ -830,7 +801,7 @@ class Recorder:
                     self._made.add(mine)
 
     def hand_back(self, results: Iterable[Any]) -> None:
-        self.counted.results = {self.place(t): float(_eager_bytes(t)) for t in results if _eager(t)}
+        self.counted.results = {self.place(t): _bytes(t) for t in results if _eager(t)}
 
 
 def loops_of(name: str, shapes: Sequence[Shape] = ()) -> dict[str, float]:
@@ -847,8 +818,8 @@ def _eager(value: Any) -> bool:
     return hasattr(value, "backing_device")
 
 
-def _eager_bytes(tensor: Any) -> int:
-    return nbytes(tensor) or 0
+def _bytes(tensor: Any) -> float:
+    return float(nbytes(tensor) or 0)
 
 
 def _small_value(tensor: Any) -> Any:
