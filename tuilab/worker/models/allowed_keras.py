@@ -8,11 +8,7 @@ Scan, Cond, WhileLoop and similar.
 from tuilab.model.ops import names
 
 CLASSES: dict[str, frozenset[str]] = {
-    "models": names(
-        """
-        Functional Model Sequential
-        """
-    ),
+    "models": names("Functional Model Sequential"),
     "layers": names(
         """
         Activation ActivityRegularization AdaptiveAveragePooling1D AdaptiveAveragePooling2D
@@ -42,16 +38,8 @@ CLASSES: dict[str, frozenset[str]] = {
         ZeroPadding2D ZeroPadding3D
         """
     ),
-    "legacy": names(
-        """
-        AlphaDropout RandomHeight RandomWidth ThresholdedReLU
-        """
-    ),
-    "activations": names(
-        """
-        Mish ReLU
-        """
-    ),
+    "legacy": names("AlphaDropout RandomHeight RandomWidth ThresholdedReLU"),
+    "activations": names("Mish ReLU"),
     "losses": names(
         """
         BinaryCrossentropy BinaryFocalCrossentropy CTC CategoricalCrossentropy CategoricalFocalCrossentropy
@@ -88,16 +76,8 @@ CLASSES: dict[str, frozenset[str]] = {
         Zeros
         """
     ),
-    "regularizers": names(
-        """
-        L1 L1L2 L2 OrthogonalRegularizer Regularizer
-        """
-    ),
-    "constraints": names(
-        """
-        Constraint MaxNorm MinMaxNorm NonNeg UnitNorm
-        """
-    ),
+    "regularizers": names("L1 L1L2 L2 OrthogonalRegularizer Regularizer"),
+    "constraints": names("Constraint MaxNorm MinMaxNorm NonNeg UnitNorm"),
     "dtype_policies": names(
         """
         AWQDTypePolicy DTypePolicy DTypePolicyMap FloatDTypePolicy GPTQDTypePolicy Int4DTypePolicy
@@ -110,16 +90,8 @@ CLASSES: dict[str, frozenset[str]] = {
         Int4QuantizationConfig Int8QuantizationConfig QuantizationConfig Quantizer
         """
     ),
-    "random": names(
-        """
-        SeedGenerator
-        """
-    ),
-    "trainers": names(
-        """
-        CompileLoss CompileMetrics MetricsList
-        """
-    ),
+    "random": names("SeedGenerator"),
+    "trainers": names("CompileLoss CompileMetrics MetricsList"),
     "ops": names(
         """
         Abs Absolute AdaptiveAveragePool AdaptiveMaxPool Add AffineTransform All AllClose Amax Amin Angle
