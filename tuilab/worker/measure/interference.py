@@ -107,6 +107,17 @@ class Counters:
             own_s=self.own_s + b.own_s - a.own_s,
         )
 
+    def since(self, before: "Counters") -> Pressure:
+        busy = _gain(before.busy_s, self.busy_s)
+        return Pressure(
+            wall_s=self.at - before.at,
+            cores=len(os.sched_getaffinity(0)),
+            switches=self.switches - before.switches,
+            waited_s=_gain(before.waited_s, self.waited_s),
+            throttled_s=_gain(before.throttled_s, self.throttled_s),
+            others_s=None if busy is None else max(0.0, busy - (self.own_s - before.own_s)),
+        )
+
 
 def read_counters() -> Counters:
     """Return the current readings. Call this from the measuring thread."""
@@ -123,17 +134,7 @@ def read_counters() -> Counters:
 def pressure_since(before: Counters) -> Pressure | None:
     """Return the growth of the counters since `before`; None if the interval is shorter than `SHORTEST_S`."""
     now = read_counters()
-    if now.at - before.at < SHORTEST_S:
-        return None
-    busy = _gain(before.busy_s, now.busy_s)
-    return Pressure(
-        wall_s=now.at - before.at,
-        cores=len(os.sched_getaffinity(0)),
-        switches=now.switches - before.switches,
-        waited_s=_gain(before.waited_s, now.waited_s),
-        throttled_s=_gain(before.throttled_s, now.throttled_s),
-        others_s=None if busy is None else max(0.0, busy - (now.own_s - before.own_s)),
-    )
+    return None if now.at - before.at < SHORTEST_S else now.since(before)
 
 
 WINDOW_S = 0.25
@@ -179,12 +180,10 @@ class HostWatch:
         if self._now() - self._before.at < least_s:
             return
         now = self._read()
-        busy = _gain(self._before.busy_s, now.busy_s)
-        if busy is not None:
-            own, wall = now.own_s - self._before.own_s, now.at - self._before.at
-            song = statistics.median(self._songs)
-            window = HostWindow(self._first, last + 1 - self._first, max(0.0, busy - own) / wall, song)
-            self._seen.append(window)
+        seen = now.since(self._before)
+        if seen.others_s is not None:
+            rounds, song = last + 1 - self._first, statistics.median(self._songs)
+            self._seen.append(HostWindow(self._first, rounds, seen.others_s / seen.wall_s, song))
         self._first, self._songs, self._before = last + 1, [], now
 
 
