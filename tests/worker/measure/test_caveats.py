@@ -6,6 +6,7 @@ import pytest
 
 from tests.worker.measure.simulated import QUICK, Simulation
 from tuilab.analysis.caveats import Pressure
+from tuilab.model.events import Caveat
 from tuilab.model.requests import Measure
 from tuilab.model.scenario import Scenario
 from tuilab.model.telemetry import GpuProcess
@@ -24,7 +25,7 @@ def cell(samples: list[float], warmth: Warmth = WARM) -> TimedArm:
 
 
 def codes(made: TimedArm) -> list[str]:
-    return [flag.code for flag in of_cell("r", made, QUICK, None)]
+    return [flag.code for flag in of_cell(made, QUICK)]
 
 
 STEADY = [1.0 + 0.001 * (i % 3) for i in range(24)]
@@ -42,17 +43,15 @@ def test_each_doubt_has_its_code() -> None:
 
 
 def test_flags_name_the_arm_the_point_and_the_figures() -> None:
-    (flag,) = of_cell("r", cell(STEADY[:1]), QUICK, 3)
-    assert flag.arm == cell([1.0]).arm.id and flag.point == 3
+    there, made = Simulation(), cell(STEADY[:1])
+    there.bench.flag(of_cell(made, QUICK), made.arm.id, 3)
+    (flag,) = there.channel.of(Caveat)
+    assert flag.arm == made.arm.id and flag.point == 3
     assert flag.message == ("time ran out without an interval after 1 round (target ± 5% and 20 rounds)")
 
 
 def test_enough_rounds_without_an_interval_say_why() -> None:
-    (flag,) = [
-        f
-        for f in of_cell("r", cell([1.0 + 0.01 * i for i in range(31)]), QUICK, None)
-        if f.code == "precision"
-    ]
+    (flag,) = [f for f in of_cell(cell([1.0 + 0.01 * i for i in range(31)]), QUICK) if f.code == "precision"]
     assert (
         "without an interval after 31 rounds, because the times drift too slowly for an interval (target"
         in flag.message
@@ -60,7 +59,7 @@ def test_enough_rounds_without_an_interval_say_why() -> None:
 
 
 def test_a_call_too_long_to_warm_up_is_reported() -> None:
-    (flag, _) = of_cell("r", cell([20.0], Warmth(20.0, 1, False)), QUICK, None)
+    (flag, _) = of_cell(cell([20.0], Warmth(20.0, 1, False)), QUICK)
     assert flag.code == "not-warm" and "one call takes 20.0 s" in flag.message
 
 
@@ -71,15 +70,15 @@ def pressed(**more: float) -> Pressure:
 def test_pressures_of_all_points_are_judged_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (0.1, 0.1, 0.1))
     busy = Pressure(wall_s=1.0, cores=2, others_s=1.9, switches=0)
-    assert of_run("r", [], 20, 0) == []
-    assert of_run("r", [pressed()] * 9, 20, 0) == []
-    (flag,) = of_run("r", [busy, busy], 20, 0)
-    assert flag.code == "cpu-contention" and "95% of 2 logical CPUs" in flag.message and not flag.arm
+    assert of_run([], 20, 0) == []
+    assert of_run([pressed()] * 9, 20, 0) == []
+    (flag,) = of_run([busy, busy], 20, 0)
+    assert flag.code == "cpu-contention" and "95% of 2 logical CPUs" in flag.message
 
 
 def test_a_canary_that_moved_in_many_kept_rounds_is_reported() -> None:
-    assert of_run("r", [], 100, 5) == []
-    (flag,) = of_run("r", [], 100, 6)
+    assert of_run([], 100, 5) == []
+    (flag,) = of_run([], 100, 6)
     assert flag.code == "canary" and "in 6 of 100 rounds" in flag.message
 
 
@@ -108,7 +107,7 @@ def test_gpu_throttling_is_reported_with_its_share_of_the_time(monkeypatch: pyte
     monkeypatch.setattr(interference.nvml, "busy_processes", lambda bus, since: busy)
     watch = GpuWatch({"GPU:0": "0000:04:00.0", "GPU:1": "0000:05:00.0"}, ["CPU:0", "GPU:0", "GPU:0"])
     clock[0], counted["at its power limit"] = 110.0, 42.0
-    throttled, shared = watch.flags("r")
+    throttled, shared = watch.flags()
     assert (throttled.code, throttled.message) == (
         "throttled",
         "GPU:0 was at its power limit for 20% of the time",
@@ -127,7 +126,7 @@ def test_measuring_the_roofs_does_not_count_as_throttling(monkeypatch: pytest.Mo
     for name in ("measure_points", "measure_roofs"):
         monkeypatch.setattr(run, name, lambda *_, name=name: order.append(name))
     bench = MagicMock(starts=None, state=MagicMock(model=None))
-    bench.gpus.flags = lambda run: order.append("flags")
+    bench.gpus.flags = lambda: order.append("flags")
     monkeypatch.setattr(run, "_bench", lambda *_: bench)
     monkeypatch.setattr(run, "_wanting", lambda *_: True)
     request = Measure(id="r", scenario=Scenario("stft", {}), arms=(), budget=QUICK, roofs=())
@@ -137,4 +136,4 @@ def test_measuring_the_roofs_does_not_count_as_throttling(monkeypatch: pytest.Mo
 
 def test_without_a_gpu_no_throttling_is_examined() -> None:
     watch = GpuWatch({}, ["CPU:0"])
-    assert watch.flags("r") == []
+    assert watch.flags() == []

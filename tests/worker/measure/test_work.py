@@ -8,12 +8,13 @@ import msgspec
 import pytest
 
 from tests.conftest import Worker, fold
+from tests.worker.measure.simulated import Simulation
 from tuilab.analysis.bound import GpuCall, bounds, why_not_known
 from tuilab.analysis.reading import estimate_at
 from tuilab.analysis.roofline import arm_floor, better
 from tuilab.model.arms import Arm, Mode
 from tuilab.model.datasheets import SHEETS
-from tuilab.model.events import RoofsKnown
+from tuilab.model.events import Log, RoofsKnown
 from tuilab.model.requests import Measure
 from tuilab.model.roofline import AskRoofs, Roofs, Work
 from tuilab.model.run import RunState
@@ -163,16 +164,12 @@ def test_a_graph_that_cannot_be_counted_leaves_the_reason_for_a_missing_bound() 
     def trace(*_: object) -> None:
         raise LookupError("a function")
 
-    said: list[str] = []
-    bench = SimpleNamespace(
-        workload=SimpleNamespace(work=None, info=None, declaration=SimpleNamespace(variants=())),
-        context=SimpleNamespace(log=lambda text, _: said.append(text)),
-        run="run",
-    )
+    simulation = Simulation()
     case = Case(call=list, function=SimpleNamespace(get_concrete_function=trace))  # type: ignore[arg-type]
-    (event,) = counted(bench, TimedArm(PLAIN, 0, case))  # type: ignore[arg-type]
+    (event,) = counted(simulation.bench, TimedArm(PLAIN, 0, case))
     assert why_not_known(GpuCall(event.work, None, "graph")) == "the work of its graph is not counted"
-    assert "a function" in said[0]
+    [log] = simulation.channel.of(Log)
+    assert log.text == f"{PLAIN.id}: its work is unknown: LookupError: a function"
 
 
 def test_a_declaration_agrees_with_the_count(worker: Worker, tmp_path: Path) -> None:

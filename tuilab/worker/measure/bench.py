@@ -5,11 +5,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-import msgspec
-
 from tuilab.analysis.caveats import Pressure
 from tuilab.model.arms import Arm
 from tuilab.model.events import Caveat, Event, Progress, Round
+from tuilab.model.found import Found
 from tuilab.model.parameters import Values
 from tuilab.model.requests import Measure
 from tuilab.model.roofline import Work
@@ -20,6 +19,7 @@ from tuilab.worker.measure.counting import Counted
 from tuilab.worker.measure.interference import Canary, GpuWatch
 from tuilab.worker.measure.stopwatch import Stopwatch
 from tuilab.worker.starts import Starts
+from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Case, Workload
 
 
@@ -213,9 +213,15 @@ class Bench:
         self.check()
         self.reporter.say(Progress(run=self.run, stage=stage, done=done, total=total, unit=unit, arm=arm))
 
-    def flag(self, flags: Iterable[Caveat]) -> None:
+    def flag(self, found: Iterable[Found], arm: str = "", point: int | None = None) -> None:
+        """Report caveats about the run, or about one arm."""
         request = self.request
         several = request.worker > 0 or (request.budget.workers > 1 and not request.budget.further_s)
-        for flag in flags:
-            words = f"process {request.worker + 1}: {flag.message}"
-            self.reporter.say(msgspec.structs.replace(flag, message=words) if several else flag)
+        process = f"process {request.worker + 1}: " if several else ""
+        for each in found:
+            message = process + each.message
+            self.reporter.say(Caveat(run=self.run, code=each.code, message=message, arm=arm, point=point))
+
+    def log_error(self, arm: str, what: str, error: BaseException) -> None:
+        """Log that something about an arm failed, as in `its work is unknown`."""
+        self.context.log(f"{arm}: {what}: {type(error).__name__}: {text_of(error)}", self.run)

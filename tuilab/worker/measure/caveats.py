@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from tuilab.analysis.caveats import Pressure, contention, drift, levels, outliers
 from tuilab.analysis.statistics import MIN_SAMPLES, estimate
 from tuilab.analysis.words import percent
-from tuilab.model.events import Caveat
 from tuilab.model.found import Found
 from tuilab.model.quantity import plural, seconds, size
 from tuilab.model.scenario import Budget
@@ -19,18 +18,13 @@ KEPT_SHARE = 0.25
 """If TensorFlow keeps at least this share of a GPU's memory reserved, a caveat is reported."""
 
 
-def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> Caveat:
-    return Caveat(run=run, code=found.code, message=found.message, arm=arm, point=point)
-
-
-def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list[Caveat]:
+def of_cell(cell: TimedArm, budget: Budget) -> list[Found]:
     samples = cell.samples
     of_samples = [outliers(samples), levels(samples), drift(samples)]
-    found = [*of_samples, _not_warm(cell), _precision(cell, budget)]
-    return [caveat(run, d, cell.arm.id, point) for d in found if d]
+    return [each for each in (*of_samples, _not_warm(cell), _precision(cell, budget)) if each]
 
 
-def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Caveat]:
+def of_run(pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Found]:
     """Return the caveats about the whole run: shared processors, and changes of the machine's speed.
 
     disturbed: number of accepted rounds during which the canary (see `interference`) showed a changed speed.
@@ -39,55 +33,55 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
     if rounds and disturbed / rounds > CANARY_SHARE:
         words = f"the machine's own speed changed by more than 5% in {disturbed} of {plural(rounds, 'round')}"
         found.append(Found("canary", words))
-    return [caveat(run, d) for d in found if d]
+    return [each for each in found if each]
 
 
-def of_gpus(bench: Bench) -> list[Caveat]:
+def of_gpus(bench: Bench) -> list[Found]:
     """Return the caveats about the run's GPUs that are known before the first round."""
-    out: list[Caveat] = []
+    out: list[Found] = []
     arms = {arm.device for arm in bench.request.arms}
     for gpu in bench.context.machine.gpus:
         if gpu.name not in arms:
             continue
         if gpu.emulated:
             words = f"{gpu.name} is emulated by test software: its figures are not from a real GPU"
-            out.append(Caveat(run=bench.run, code="emulated", message=words))
+            out.append(Found("emulated", words))
         if from_ptx(built_for(bench.context.tf), gpu.compute_capability):
             words = (
                 f"TensorFlow has no machine code for {gpu.name} (compute capability {gpu.compute_capability})"
                 ": each kernel is compiled from PTX on first use and cached, which lengthens first calls"
             )
-            out.append(Caveat(run=bench.run, code="ptx", message=words))
+            out.append(Found("ptx", words))
         dtypes = {arm.dtype for arm in bench.request.arms if arm.device == gpu.name}
         if {"float32", "tf32"} <= dtypes:
             words = (
                 f"float32 and tf32 were measured in one process on {gpu.name}: TensorFlow may reuse one "
                 "dtype's convolution or product plan for the other; run each alone to avoid this (--dtype)"
             )
-            out.append(Caveat(run=bench.run, code="tf32-shared-plan", message=words))
+            out.append(Found("tf32-shared-plan", words))
     return out
 
 
-def kept_memory(bench: Bench) -> list[Caveat]:
-    out: list[Caveat] = []
+def kept_memory(bench: Bench) -> list[Found]:
+    out: list[Found] = []
     sizes = {device.name: device.memory for device in bench.context.machine.gpus if device.memory}
     used = {arm.device for arm in bench.request.arms}
     for name in sorted(used & sizes.keys()):
         peak = bench.context.tf.config.experimental.get_memory_info(name)["peak"]
         if peak >= KEPT_SHARE * sizes[name]:
             words = f"TensorFlow reserves at least {size(peak)} on {name} until this worker ends"
-            out.append(Caveat(run=bench.run, code="gpu-memory-kept", message=words))
+            out.append(Found("gpu-memory-kept", words))
     return out
 
 
-def of_clock(run: str, wall_s: float, steady_s: float) -> list[Caveat]:
+def of_clock(wall_s: float, steady_s: float) -> list[Found]:
     """Return a caveat if the wall clock was changed during the run, as shown by a monotonic clock."""
     step = wall_s - steady_s
     if abs(step) < CLOCK_STEP_S:
         return []
     way = "forward" if step > 0 else "back"
     words = f"the wall clock was set {way} by {seconds(abs(step))} during the run; no figure depends on it"
-    return [Caveat(run=run, code="clock-stepped", message=words)]
+    return [Found("clock-stepped", words)]
 
 
 def _contention(seen: list[Pressure]) -> Found | None:

@@ -14,7 +14,8 @@ import psutil
 from tuilab import nvml
 from tuilab.analysis.caveats import Pressure
 from tuilab.analysis.words import listed, percent
-from tuilab.model.events import Caveat, HostWindow
+from tuilab.model.events import HostWindow
+from tuilab.model.found import Found
 from tuilab.model.quantity import size
 
 LOOPS = 2_000
@@ -231,7 +232,7 @@ class GpuWatch:
         self._begun, self._since = time.monotonic(), time.time()
         self._before = {name: nvml.slowed(bus) for name, bus in self._buses.items()}
 
-    def flags(self, run: str) -> list[Caveat]:
+    def flags(self) -> list[Found]:
         """Return caveats about the GPUs since the start of the run: lowered clocks, and other processes on a
         GPU.
         """
@@ -242,9 +243,8 @@ class GpuWatch:
             causes = {why: s / elapsed for why, s in gained.items() if s > SLOWED_SHARE * elapsed}
             if causes:
                 told = [f"{why} for {percent(min(1.0, share))} of the time" for why, share in causes.items()]
-                out.append(Caveat(run=run, code="throttled", message=f"{name} was {listed(told)}"))
+                out.append(Found("throttled", f"{name} was {listed(told)}"))
             if others := nvml.busy_processes(bus, self._since):
                 named = [f"{p.name or p.pid}" + (f" ({size(p.memory)})" if p.memory else "") for p in others]
-                words = f"{name} is shared: {listed(named)} used it during the run"
-                out.append(Caveat(run=run, code="gpu-shared", message=words))
+                out.append(Found("gpu-shared", f"{name} is shared: {listed(named)} used it during the run"))
         return out

@@ -20,7 +20,6 @@ from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.worker.measure.caveats import caveat
 from tuilab.worker.measure.layers import Layers
 from tuilab.worker.measure.validity import OwnCode, Watch, empty, of_graph, refusal, watched
 from tuilab.worker.measure.work import of_model
@@ -179,8 +178,8 @@ def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
 def _prepare(bench: Bench, cell: TimedArm) -> None:
     own = OwnCode(Watch()) if bench.request.scenario.file else None
     first_s, second_s, found = _first_calls(bench, cell, own)
-    reason, nodes, arithmetic = _observe(bench, cell, first_s)
-    wrong = mismatch(cell.arm, cell.device, reason)
+    placement = _observe(bench, cell, first_s)
+    wrong = mismatch(cell.arm, cell.device, placement.reason)
     if wrong:
         raise Unavailable(wrong)
     _tell_tf32(bench, cell)
@@ -192,16 +191,11 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
     bench.reporter.say(
         FirstCalls(run=bench.run, arm=cell.arm.id, point=cell.point, first_s=first_s, second_s=second_s)
     )
-    _scrutinise(bench, cell, nodes, arithmetic, own, found)
+    _scrutinise(bench, cell, placement, own, found)
 
 
 def _scrutinise(
-    bench: Bench,
-    cell: TimedArm,
-    nodes: Sequence[Node],
-    arithmetic: float | None,
-    own: OwnCode | None,
-    found: list[Found],
+    bench: Bench, cell: TimedArm, placement: Observation, own: OwnCode | None, found: list[Found]
 ) -> None:
     """Report a caveat for calls that do not compute the requested work, or that differ from each other.
 
@@ -214,16 +208,14 @@ def _scrutinise(
                 own.call_again(bench.context.tf, cell.case)
             cell.counted = own.counted
             ops = cell.ops if bench.request.placement else None
-            found += own.findings(bench.context.tf, ops, nodes, cell.arm.mode)
+            found += own.findings(bench.context.tf, ops, placement.nodes, cell.arm.mode)
         if bench.request.placement:
             sync = bench.stopwatch_of(cell).sync
             ran = partial(executed, bench.context.tf, cell.case, sync)
-            found += of_graph(cell.case, nodes, cell.arm.mode, arithmetic, ran)
+            found += of_graph(cell.case, placement.nodes, cell.arm.mode, placement.arithmetic, ran)
     except Exception as error:
-        text = f"{cell.arm.id}: its calls could not be checked: {type(error).__name__}: {text_of(error)}"
-        bench.context.log(text, bench.run)
-    point = cell.point if bench.request.sweep else None
-    bench.flag(caveat(bench.run, each, cell.arm.id, point) for each in found)
+        bench.log_error(cell.arm.id, "its calls could not be checked", error)
+    bench.flag(found, cell.arm.id, cell.point if bench.request.sweep else None)
 
 
 def _first_calls(bench: Bench, cell: TimedArm, own: OwnCode | None) -> tuple[float, float, list[Found]]:
@@ -283,22 +275,17 @@ def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
     )
 
 
-def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[Node, ...], float | None]:
-    """Record the observed device, and report where the ops ran.
-
-    Return three things: why a device other than the requested one computed ("" if none did), the ops, and the
-    operation count of the XLA programs.
+def _observe(bench: Bench, cell: TimedArm, first_s: float) -> Observation:
+    """Record the observed device, and report where the ops ran. Without a placement, only the device of the
+    results is known.
     """
-    seen, reason, arithmetic = None, "", None
-    nodes: tuple[Node, ...] = ()
-    if bench.request.placement and (found := _watch(bench, cell, first_s)) is not None:
-        seen, reason, nodes, arithmetic = found.device or "", found.reason, found.nodes, found.arithmetic
-    if seen is None:
+    found = _watch(bench, cell, first_s) if bench.request.placement else None
+    if found is None:
         with cell.case.scope():
             outputs = (cell.case.compute or cell.case.call)()
-        seen = computed(bench.context.tf, outputs)
-    cell.device = decide_device(cell.arm, seen, cell.case)
-    return reason, nodes, arithmetic
+        found = Observation(nodes=(), device=computed(bench.context.tf, outputs))
+    cell.device = decide_device(cell.arm, found.device or "", cell.case)
+    return found
 
 
 def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
@@ -309,10 +296,7 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
         )
     except Exception as error:
         # The earlier calls succeeded, so time the arm even without its placement.
-        bench.context.log(
-            f"{cell.arm.id}: its placement could not be observed: {type(error).__name__}: {text_of(error)}",
-            bench.run,
-        )
+        bench.log_error(cell.arm.id, "its placement could not be observed", error)
         return None
     nodes = _by_layer(bench, cell, found.nodes)
     cell.ops = found.ops

@@ -20,7 +20,6 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.functions import HANDLES, own_arguments
 from tuilab.worker.measure.layers import Layers
 from tuilab.worker.measure.optimised import shape_of
-from tuilab.worker.tracebacks import text_of
 
 ROUNDS, FEWEST, WARM = 15, 7, 5
 """Maximum and minimum number of rounds, and number of untimed calls before the rounds. Fewer than six rounds
@@ -49,8 +48,7 @@ def with_savings(
         try:
             saved = _saved_share(bench, cell, name)
         except Exception as error:
-            text = f"{cell.arm.id}: {name} could not be removed: {type(error).__name__}: {text_of(error)}"
-            bench.context.log(text, bench.run)
+            bench.log_error(cell.arm.id, f"{name} could not be removed", error)
             continue
         if saved is not None:
             done[name] = msgspec.structs.replace(layer, saved=saved)

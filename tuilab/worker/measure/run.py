@@ -11,7 +11,8 @@ import msgspec
 from tuilab.analysis.roofline import raised, with_starts
 from tuilab.analysis.statistics import estimate
 from tuilab.model.arms import Arm
-from tuilab.model.events import Caveat, Ending, Finished, ModelOpened, Point, RoofsKnown, RunStarted
+from tuilab.model.events import Ending, Finished, ModelOpened, Point, RoofsKnown, RunStarted
+from tuilab.model.found import Found
 from tuilab.model.points import grid
 from tuilab.model.requests import Measure, Request
 from tuilab.model.roofline import BUSY, ROOFS_S, Roofs
@@ -50,14 +51,14 @@ def measure(context: Context, request: Request) -> None:
     bench.flag(of_gpus(bench))
     status: Ending = "ok"
     due = False
-    slowed: list[Caveat] = []
+    slowed: list[Found] = []
     try:
         try:
             measure_points(bench, points, _present(bench), limit_s(request))
         finally:
             # Collect the GPUs' caveats before measuring the roofs. That measurement may bring a GPU to its
             # power limit, which does not affect the arms' figures.
-            slowed = bench.gpus.flags(bench.run)
+            slowed = bench.gpus.flags()
         if bench.state.model is not None and request.worker == 0:
             bench.reporter.say(ModelOpened(run=request.id, model=by_trying(bench, bench.state.model)))
         due = request.roofs is not None and request.worker == 0 and _wanting(bench, known)
@@ -73,10 +74,10 @@ def measure(context: Context, request: Request) -> None:
         if own is not None and (shorter := with_starts(own, context.starts)) != own:
             bench.reporter.say(RoofsKnown(run=request.id, roofs=shorter))
     bench.reporter.holding = False
-    bench.flag(of_run(bench.run, bench.pressures, bench.rounds, bench.disturbed))
+    bench.flag(of_run(bench.pressures, bench.rounds, bench.disturbed))
     bench.flag(slowed)
     bench.flag(kept_memory(bench))
-    bench.flag(of_clock(bench.run, time.time() - begun_wall, time.monotonic() - begun))
+    bench.flag(of_clock(time.time() - begun_wall, time.monotonic() - begun))
     bench.reporter.say(
         Finished(
             run=request.id,

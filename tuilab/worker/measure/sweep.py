@@ -10,7 +10,8 @@ import msgspec
 from tuilab.analysis.sweeps import MOST_ADDED, size_to_add
 from tuilab.model.arms import Arm, family
 from tuilab.model.errors import InputError
-from tuilab.model.events import ArmStatus, Caveat, Point, PointAdded, WarmedUp, WarmUp
+from tuilab.model.events import ArmStatus, Point, PointAdded, WarmedUp, WarmUp
+from tuilab.model.found import Found
 from tuilab.model.parameters import Integer, LogInteger, Values, check_values, nearest
 from tuilab.model.scenario import SETTLED_CALLS, SETTLED_WARM_S, Axis
 from tuilab.worker.machine import buses
@@ -58,8 +59,7 @@ class _Point:
     def measure(self, arms: Sequence[Arm]) -> dict[str, ArmStatus]:
         self._bench.reporter.say(*declared(self._bench, self._point.index, self._values))
         if words := tight(self._bench.workload, self._values, arms):
-            caveat = Caveat(run=self._bench.run, code="memory-tight", message=words, point=self._where)
-            self._bench.flag([caveat])
+            self._bench.flag([Found("memory-tight", words)], point=self._where)
         try:
             telling, others = telling_first(arms)
             begun = self._seen
@@ -156,7 +156,7 @@ class _Point:
             RoundRobin(bench, self._cells, self._limit_s, self._drop, self._watch).run()
         finally:
             for cell in [cell for cell in self._cells if cell.samples]:
-                bench.flag(caveats.of_cell(bench.run, cell, bench.budget, self._where))
+                bench.flag(caveats.of_cell(cell, bench.budget), cell.arm.id, self._where)
 
     def _phases(self, cell: TimedArm) -> None:
         bench = self._bench
@@ -165,10 +165,7 @@ class _Point:
         try:
             bench.reporter.say(*measure_account(bench, cell))
         except (Exception, SystemExit) as error:
-            bench.context.log(
-                f"{cell.arm.id}: its time could not be split: {type(error).__name__}: {text_of(error)}",
-                bench.run,
-            )
+            bench.log_error(cell.arm.id, "its time could not be split", error)
 
     def _drop(self, cell: TimedArm, error: BaseException) -> None:
         self._cells.remove(cell)

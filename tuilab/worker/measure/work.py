@@ -16,7 +16,8 @@ from tuilab.profile.sums import PICO, Sums
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.counting import BY_DATA, LESS_WORK, OPEN, Counted, Part, of_graph, uncounted
 from tuilab.worker.measure.functions import own_arguments, own_results
-from tuilab.worker.tracebacks import text_of
+
+UNKNOWN = "its work is unknown"
 
 
 def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
@@ -28,9 +29,7 @@ def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
             work = bench.workload.work(values, arm)
         # an installed workload's own code may fail; measure its arms anyway
         except Exception as error:
-            bench.context.log(
-                f"{arm.id}: its work is unknown: {type(error).__name__}: {text_of(error)}", bench.run
-            )
+            bench.log_error(arm.id, UNKNOWN, error)
             continue
         yield known(bench, arm, point, work)
 
@@ -49,9 +48,7 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
             return
         work = timed.work = work_of(found, compiled=timed.arm.mode == "xla")
     except Exception as error:
-        bench.context.log(
-            f"{timed.arm.id}: its work is unknown: {type(error).__name__}: {text_of(error)}", bench.run
-        )
+        bench.log_error(timed.arm.id, UNKNOWN, error)
         # Report unknown work too; otherwise no reason could be given for a missing bound.
         yield known(bench, timed.arm, timed.point, Work(uncounted=("its graph",)))
         return
