@@ -59,7 +59,7 @@ class Rows:
                 yield from self._eager(item, seen.ops[item], seen.sizes[item])
             elif isinstance(item, Copy):
                 count, size = seen.copies[item]
-                yield Row(_copy_row(item.what, item, size, count, "this device was requested"))
+                yield Row(_copy_row(item, size, count, "this device was requested"))
             elif item.xla:
                 yield from self._xla(item)
             else:
@@ -102,7 +102,7 @@ class Rows:
             wanted = HOST if index in host or tensor.dtype == "resource" else device
             if tensor.memory != wanted and item.fresh[index] and tensor.dtype != "resource":
                 copy = Copy(f"input {index} of {item.op}", tensor.dtype, tensor.memory, wanted)
-                yield Row(_copy_row(copy.what, copy, sizes[index], count, f"{item.op} runs on {device}"))
+                yield Row(_copy_row(copy, sizes[index], count, f"{item.op} runs on {device}"))
         placed = Placed(
             op=item.op,
             types=types,
@@ -182,7 +182,7 @@ class Rows:
             if tensor.memory != device and call.fresh[index] and tensor.dtype not in ALWAYS_ON_HOST:
                 copy = Copy(f"input {index} of {name}", tensor.dtype, tensor.memory, device)
                 size = nbytes(call.arguments[index]) * call.count
-                yield Row(_copy_row(copy.what, copy, size, call.count, f"{name} runs on {device}"))
+                yield Row(_copy_row(copy, size, call.count, f"{name} runs on {device}"))
         ops, work = xla.compiled(call) if self._hlo else ((), None)
         yield Row(_cluster(name, device, call.scope, call.count), True, True, arithmetic=work)
         for op in ops:
@@ -209,9 +209,9 @@ def _host_inputs(kernels: OpKernels, types: Mapping[str, str], device: str, tota
     return {i for i, a in positions if a is not None and kernels.inputs[a].name in names}
 
 
-def _copy_row(name: str, copy: Copy, size: int, count: int, reason: str) -> Node:
+def _copy_row(copy: Copy, size: int, count: int, reason: str) -> Node:
     return Node(
-        name=name,
+        name=copy.what,
         op="copy",
         device=copy.source,
         kind="copy",
