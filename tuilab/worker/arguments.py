@@ -107,7 +107,7 @@ class Arguments:
             if not isinstance(leaf, Shape):
                 return self._constant(leaf, values)
             at = _sizes(leaf, values)
-            if leaf.low is leaf.high is None:
+            if _is_free(leaf):
                 return made.array(leaf.dtype, at, self.ranges.get(leaf.name), largest)
             return made.between(leaf.dtype, at, leaf.low, leaf.high)
 
@@ -119,11 +119,11 @@ class Arguments:
         return [
             (leaf.name, int(value))
             for leaf, value in pairs
-            if isinstance(leaf, Shape)
-            and not leaf.shape
-            and "int" in leaf.dtype
-            and leaf.low is leaf.high is None
+            if isinstance(leaf, Shape) and not leaf.shape and "int" in leaf.dtype and _is_free(leaf)
         ]
+
+    def _shapes(self) -> list[Shape]:
+        return [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Shape)]
 
     def _constant(self, leaf: Any, values: Mapping[str, Value]) -> Any:
         return values.get(leaf.name, leaf.value) if isinstance(leaf, Constant) else leaf
@@ -140,8 +140,7 @@ class Arguments:
             args, kwargs = mapped(put, self.args), mapped(put, self.kwargs)
             return call(*args, **kwargs)
 
-        shapes = [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Shape)]
-        return traced, [tf.TensorSpec(_sizes(leaf, values), leaf.dtype) for leaf in shapes]
+        return traced, [tf.TensorSpec(_sizes(leaf, values), leaf.dtype) for leaf in self._shapes()]
 
     def trace(self, call: Callable[..., Any]) -> None:
         """Trace the call in a separate graph, where TensorFlow creates variables without running an eager op.
@@ -159,16 +158,12 @@ class Arguments:
         If the graph shows no limit for an integer input, tries smaller and smaller integers until a call
         succeeds.
         """
-        shapes = [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Shape)]
-        free = [leaf for leaf in shapes if leaf.low is leaf.high is None and _may_count(leaf)]
+        names = [leaf.name for leaf in self._shapes()]
+        free = [leaf for leaf in self._shapes() if _is_free(leaf) and _may_count(leaf)]
         if not free or self._learned == values:
             return
         self._learned = dict(values)
-
-        traced, specs = self._traceable(tf, call, values)
-        found = dict(
-            zip((s.name for s in shapes), read(tf, traced, specs, [s.name for s in shapes]), strict=False)
-        )
+        found = dict(zip(names, read(tf, *self._traceable(tf, call, values), names), strict=False))
         self.ranges = {leaf.name: found.get(leaf.name, Range()) for leaf in free}
         unknown = [s.name for s in free if "int" in s.dtype and self.ranges[s.name] == Range()]
         self.ranges |= dict.fromkeys(unknown, Range(below=INTEGERS))
@@ -190,6 +185,11 @@ class Arguments:
 
 def _sizes(leaf: Shape, values: Mapping[str, Value]) -> tuple[int, ...]:
     return tuple(int(values.get(each.name, each.size)) for each in leaf.shape)
+
+
+def _is_free(leaf: Shape) -> bool:
+    """Return True if the user gave no range for the values."""
+    return leaf.low is leaf.high is None
 
 
 def _may_count(leaf: Shape) -> bool:
@@ -339,7 +339,8 @@ def _built(layer: Any, names: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, shape in shapes.items():
         name = names[0] if key == "input_shape" and names else str(key).removesuffix("_shape")
-        if name in names and isinstance(shape, (tuple, list)) and all(_is_size(n) for n in shape):
+        known = isinstance(shape, (tuple, list)) and all(n is None or isinstance(n, int) for n in shape)
+        if name in names and known:
             sizes = tuple(_dimension(None if not i else n, len(shape), i) for i, n in enumerate(shape))
             found[name] = Shape(name, _layer_dtype(layer), sizes)
     return found
@@ -348,10 +349,6 @@ def _built(layer: Any, names: Sequence[str]) -> dict[str, Any]:
 def _layer_dtype(layer: Any) -> str:
     integers = type(layer).__name__ == "Embedding"
     return "int32" if integers else str(getattr(layer, "compute_dtype", None) or "float32")
-
-
-def _is_size(size: Any) -> bool:
-    return size is None or isinstance(size, int)
 
 
 def _dimension(size: int | None, rank: int, axis: int) -> Size:
@@ -457,7 +454,8 @@ def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
     def slot(value: Any) -> Any:
         if isinstance(value, composites):
             parts = [slot(each) for each in tf.nest.flatten(value, expand_composites=True)]
-            return _Composite(functools.partial(_packed, tf, value), parts)
+            pack = functools.partial(tf.nest.pack_sequence_as, value, expand_composites=True)
+            return _Composite(pack, parts)
         if not is_data(tf, value):
             return value
         array = value.numpy() if hasattr(value, "numpy") else value
@@ -530,10 +528,6 @@ class _Composite:
 
     pack: Callable[[Sequence[Any]], Any]
     parts: Sequence[Any]
-
-
-def _packed(tf: Any, like: Any, parts: Sequence[Any]) -> Any:
-    return tf.nest.pack_sequence_as(like, parts, expand_composites=True)
 
 
 def is_data(tf: Any, value: Any) -> bool:
