@@ -79,32 +79,19 @@ def declare(context: Context, request: Request) -> None:
     try:
         declaration = load(request.file, request.opening, context.telling(request.id)).declaration
     except ShapesNeededError as error:
-        where = sanitize_line(request.file, 300)
         suggested = suggest(error.lacking, error.trace, error.known)
-        context.send(
-            Refused(
-                request=request.id,
-                message=error.text(suggested),
-                where=where,
-                lacking=error.lacking,
-                suggested=suggested,
-            )
+        refused = Refused(
+            request=request.id, message=error.text(suggested), lacking=error.lacking, suggested=suggested
         )
-        return
     except InputError:
         raise
     except (Exception, SystemExit) as error:
         text = sanitize_line(f"{type(error).__name__}: {text_of(error)}", 500)
-        context.send(
-            Refused(
-                request=request.id,
-                message=text,
-                detail=user_traceback(error),
-                where=sanitize_line(request.file, 300),
-            )
-        )
+        refused = Refused(request=request.id, message=text, detail=user_traceback(error))
+    else:
+        context.send(Declared(request=request.id, file=request.file, declaration=declaration))
         return
-    context.send(Declared(request=request.id, file=request.file, declaration=declaration))
+    context.send(msgspec.structs.replace(refused, where=sanitize_line(request.file, 300)))
 
 
 def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Workload:
