@@ -17,10 +17,6 @@ _ENDS = frozenset(("_Arg", "_Retval"))
 _GIVEN = PLACEHOLDERS | {"PlaceholderV2"}
 
 
-def bodies(graph: Any) -> Iterator[tuple[str, Any]]:
-    return nodes_of(graph.graph_def)
-
-
 def nodes_of(graph: Any) -> Iterator[tuple[str, Any]]:
     """Yield the nodes of a `GraphDef` (with name "") and of each function in its library."""
     yield "", graph.node
@@ -37,7 +33,7 @@ class Examined:
 
     def __init__(self, graph: Any, of_objects: bool) -> None:
         self._graph, self._of_objects = graph, of_objects
-        self._bodies = dict(bodies(graph))
+        self._bodies = dict(nodes_of(graph.graph_def))
         self._nodes = {node.name: node for node in graph.graph_def.node}
         saver = graph.saver_def
         ends = (saver.save_tensor_name, saver.filename_tensor_name, saver.restore_op_name)
@@ -48,7 +44,7 @@ class Examined:
         found = self._ambiguous()
         saves = self._idle_functions() if self._of_objects else set[str]()
         assets = self._assets()
-        for name, nodes in bodies(self._graph):
+        for name, nodes in nodes_of(self._graph.graph_def):
             for node in nodes:
                 if node.op == "DatasetFromGraph":
                     found += _of_nested(node, nodes)

@@ -25,7 +25,7 @@ from tuilab.model.shapes import Argument, Shape
 from tuilab.worker.confinement import blobs
 from tuilab.worker.models import memory
 from tuilab.worker.models.allowed_ops import ACTS, TABLES_OF_FILES
-from tuilab.worker.models.examined_graph import Examined, bodies
+from tuilab.worker.models.examined_graph import Examined, nodes_of
 from tuilab.worker.models.inputs import BATCH, Given, Spec, declaration, parameters, stated
 from tuilab.worker.models.keras_file import saved_by_keras_2
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
@@ -46,9 +46,10 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     import tensorflow as tf
 
     name = sanitize_line(folder.name, 200)
-    manifest = _manifest(folder, name)
+    written = _manifest(folder, name)
+    captured, manifest = written is not None, written or Manifest("", ())
     said = _examine(folder, name, opening)
-    if manifest is not None and manifest.mixed:
+    if manifest.mixed:
         tf.config.optimizer.set_experimental_options({"auto_mixed_precision": True})
     begun = time.perf_counter()
     live: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
@@ -64,15 +65,15 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     load_s = time.perf_counter() - begun
     chosen = _chosen(root, signature, name)
     concrete = root.signatures[chosen]
-    as_called = root.signatures.get(AS_CALLED) if manifest is not None else None
+    as_called = root.signatures.get(AS_CALLED) if captured else None
     known = {chosen} if as_called is None else {chosen, AS_CALLED}
     others = sorted(each for each in root.signatures if each not in known)
-    specs = _specs(concrete, manifest, name, opening.inputs)
+    specs = _specs(concrete, written, name, opening.inputs)
     names = [each[0] for each in specs]
 
     def called(held: Any, *inputs: Any, of: str = chosen) -> Any:
         named = dict(zip(names, inputs, strict=True))
-        return repeat(tf, lambda: held.signatures[of](**named), manifest.steps if manifest is not None else 1)
+        return repeat(tf, lambda: held.signatures[of](**named), manifest.steps)
 
     def graph_for(arrays: Sequence[Any]) -> str:
         if as_called is None:
@@ -83,17 +84,17 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
 
     of_cpu = any(op.type in REFERENCES for op in concrete.graph.get_operations())
     # A captured step changes its variables. Restore them, so that measuring starts from the program's state.
-    kept = [(each, each.numpy()) for each in concrete.variables if manifest is not None]
+    kept = [(each, each.numpy()) for each in concrete.variables if captured]
     plain = tf.autograph.experimental.do_not_convert(lambda *inputs: called(root, *inputs))
     given = Given(tf, specs, opening.data, plain, {})
     with tf.device("/CPU:0") if of_cpu else nullcontext():
         given.probe()
     for variable, value in kept:
         variable.assign(value)
-    axes = parameters(given, manifest.batch if manifest is not None else 0)
+    axes = parameters(given, manifest.batch)
     needs = memory.of_graph(concrete.graph)
     info = ModelInfo(
-        kind="captured" if manifest is not None else "saved_model",
+        kind="captured" if captured else "saved_model",
         parameters=sum(math.prod(v.shape) for v in concrete.variables),
         inputs=given.described(),
         load_s=load_s,
@@ -104,8 +105,8 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
             *given.said,
             *((f"It is measured on the CPU: {ON_CPU_ONLY}.",) if of_cpu else ()),
             *_others(folder.name, chosen, others),
-            *(manifest.said if manifest else ()),
-            *(_of_the_call(manifest) if manifest and as_called is not None else ()),
+            *manifest.said,
+            *(_of_the_call(manifest) if as_called is not None else ()),
         ),
     )
 
@@ -118,10 +119,10 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         return b.tensors(lambda *inputs: called(held, *inputs, of=graph), *arrays)
 
     def needed(values: Mapping[str, Value]) -> int:
-        return needs(given.sizes(values), training=manifest is not None)
+        return needs(given.sizes(values), training=captured)
 
-    title = manifest.name if manifest is not None else f"{folder.name}: {chosen}"
-    own = manifest.name if manifest is not None else sanitize_line(folder.name, 100)
+    title = manifest.name if captured else f"{folder.name}: {chosen}"
+    own = manifest.name if captured else sanitize_line(folder.name, 100)
     declared = declaration("A graph", own or "model", title, info, axes)
     return Workload(replace(declared, modes=("graph", "xla")), build, needed, info=info, holds=root)
 
@@ -234,7 +235,7 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
             "a folder with its own files, or --trust",
         )
     said = [f"Its graph contains {_acts(found)}."] if found else []
-    every = (node for graph in graphs for _, nodes in bodies(graph) for node in nodes)
+    every = (node for graph in graphs for _, nodes in nodes_of(graph.graph_def) for node in nodes)
     if tables := sum(node.op in TABLES_OF_FILES for node in every):
         said.append(f"It reads its vocabulary when it is loaded: {plural(tables, 'table')}.")
     return tuple(said)
