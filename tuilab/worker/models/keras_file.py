@@ -543,23 +543,16 @@ def _seekable(archive: zipfile.ZipFile, stream: BinaryIO, member: zipfile.ZipInf
 
 
 def _check_member(name: str, member: zipfile.ZipInfo) -> None:
+    shown = sanitize_line(member.filename, 100)
     if member.filename.startswith("/") or ".." in Path(member.filename).parts:
-        raise InputError(
-            name, f"{sanitize_line(member.filename, 100)} in it", "only names inside the archive"
-        )
+        raise InputError(name, f"{shown} in it", "only names inside the archive")
     if member.file_size > max(2**20, LARGEST_RATIO * member.compress_size):
-        raise InputError(
-            name,
-            f"{sanitize_line(member.filename, 100)} unpacks from {size(member.compress_size)} to "
-            f"{size(member.file_size)}",
-            f"at most {LARGEST_RATIO} times its size",
-        )
+        unpacks = f"{shown} unpacks from {size(member.compress_size)} to {size(member.file_size)}"
+        raise InputError(name, unpacks, f"at most {LARGEST_RATIO} times its size")
     if member.filename == "config.json" and member.file_size > LARGEST_CONFIG:
         raise InputError(name, f"config.json of {size(member.file_size)}", f"at most {size(LARGEST_CONFIG)}")
     if not _MEMBERS.fullmatch(member.filename):
-        raise InputError(
-            name, f"{sanitize_line(member.filename, 100)} in it", "the members written by model.save(…)"
-        )
+        raise InputError(name, f"{shown} in it", "the members written by model.save(…)")
 
 
 def _described_h5(path: Path, name: str) -> tuple[Any, int]:
@@ -618,17 +611,14 @@ def examine(config: Any, name: str, opening: Opening, weighs: int) -> None:
 
     weighs: unpacked bytes of the file's members.
     """
-    known = _registered_objects()
+    known = frozenset(_keras().saving.get_custom_objects())
     for part in _parts(config):
         shown = sanitize_line(str(part["class_name"]), 100)
         inner = part.get("config")
         asked = _asks(part, inner) if isinstance(inner, dict) else 0
         if asked > 2 * weighs + ROOMY:
-            raise InputError(
-                name,
-                f"{shown} asks for {size(asked)}",
-                f"layers no larger than the file's weights, {size(weighs)}",
-            )
+            expected = f"layers no larger than the file's weights, {size(weighs)}"
+            raise InputError(name, f"{shown} asks for {size(asked)}", expected)
         if not opening.trust:
             _check_part(part, name, shown, known)
 
@@ -705,12 +695,6 @@ def _find_object(module: Any, kind: str) -> Any:
         return getattr(importlib.import_module(module), kind, None)
     except ImportError:
         return None
-
-
-def _registered_objects() -> frozenset[str]:
-    import keras
-
-    return frozenset(keras.saving.get_custom_objects())
 
 
 def _parts(config: Any) -> Iterator[dict[str, Any]]:
