@@ -3,7 +3,6 @@
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tuilab.model.scenario import SETTLED_WARM_S
 from tuilab.worker.measure.bench import TimedArm, Warmth
@@ -14,57 +13,17 @@ QUARTILE_TOLERANCE = 0.05
 MIN_WINDOW = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """The difference between two windows of samples, as a share of the later window's time.
+def agree(earlier: Sequence[float], later: Sequence[float]) -> bool:
+    """Return True if two windows of seconds per call have similar means and quartiles.
 
-    Positive if the earlier window was slower; infinite if only the later window's time is 0.
+    Uses pyperf's test for the end of warm-up (`calibrate_warmups`). That test allows the earlier mean to be
+    up to 50% *lower*; here it is 10% either way, because an arm that is still slowing down is not steady
+    either. Quartiles use linear interpolation.
     """
-
-    mean: float
-    first_quartile: float
-    third_quartile: float
-
-    @property
-    def agrees(self) -> bool:
-        quartiles = max(abs(self.first_quartile), abs(self.third_quartile))
-        return abs(self.mean) <= MEAN_TOLERANCE and quartiles <= QUARTILE_TOLERANCE
-
-
-def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
-    """Compare two windows of seconds per call, each with at least four samples.
-
-    Uses the means and quartiles of pyperf's test for the end of warm-up (`calibrate_warmups`). That test
-    allows the earlier mean to be up to 50% *lower*; here it is 10% either way, because an arm that is still
-    slowing down is not steady either. Quartiles use linear interpolation. Raises ValueError for fewer than
-    four samples.
-    """
-    if min(len(earlier), len(later)) < MIN_WINDOW:
-        raise ValueError(f"a window needs {MIN_WINDOW} samples, not {min(len(earlier), len(later))}")
-    first, _, third = statistics.quantiles(earlier, n=4, method="inclusive")
-    first_later, _, third_later = statistics.quantiles(later, n=4, method="inclusive")
-    return Agreement(
-        _off(statistics.fmean(earlier), statistics.fmean(later)),
-        _off(first, first_later),
-        _off(third, third_later),
-    )
-
-
-def settled(samples: Sequence[float], window: int | None = None) -> bool:
-    """Return True if the last two windows of samples agree; False while there are too few samples.
-
-    window: number of samples per window; by default, half of all samples.
-    """
-    size = window or len(samples) // 2
-    if size < MIN_WINDOW or len(samples) < 2 * size:
-        return False
-    return agreement(samples[-2 * size : -size], samples[-size:]).agrees
-
-
-def _off(earlier: float, later: float) -> float:
-    if earlier == later:
-        return 0.0
-    return (earlier - later) / later if later else math.inf
+    means = [statistics.fmean(window) for window in (earlier, later)]
+    firsts, _, thirds = zip(*(statistics.quantiles(w, n=4, method="inclusive") for w in (earlier, later)))
+    tolerances = ((means, MEAN_TOLERANCE), (firsts, QUARTILE_TOLERANCE), (thirds, QUARTILE_TOLERANCE))
+    return all(abs(before - after) <= most * after for (before, after), most in tolerances)
 
 
 WINDOW = 200
@@ -151,7 +110,8 @@ def steady(samples: Sequence[float], visit_s: float, limit_s: float) -> bool:
     within 10%.
     """
     if len(samples) >= 2 * MIN_WINDOW:
-        return settled(samples, max(MIN_WINDOW, min(WINDOW, len(samples) // 3)))
+        size = max(MIN_WINDOW, min(WINDOW, len(samples) // 3))
+        return agree(samples[-2 * size : -size], samples[-size:])
     if len(samples) < 2 or 2 * MIN_WINDOW * visit_s <= limit_s:
         return False
     return abs(samples[-2] / samples[-1] - 1) <= MEAN_TOLERANCE
