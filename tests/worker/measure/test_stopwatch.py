@@ -71,19 +71,3 @@ def test_garbage_collection_is_paused_only_inside_a_block(collecting: bool) -> N
     finally:
         (gc.enable if before else gc.disable)()
     assert inside == [False]
-
-
-def test_split_separates_the_return_of_a_call_from_the_end_of_its_work() -> None:
-    simulation = Simulation()
-    clock, pending = simulation.clock, [0.0]
-
-    def sync() -> None:
-        clock.spend(SYNC_S + pending[0])
-        pending[0] = 0.0
-
-    def enqueue() -> None:
-        clock.spend(30e-6)
-        pending[0] = 2e-3
-
-    returned, done = Stopwatch(sync, clock).split(enqueue)
-    assert (returned, done) == (pytest.approx(30e-6), pytest.approx(2.03e-3))

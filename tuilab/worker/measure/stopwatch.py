@@ -99,21 +99,6 @@ class Stopwatch:
                 gc.enable()
         return max(0.0, (ended - begun) * 1e-9 - self.empty_s)
 
-    def split(self, call: Callable[[], object]) -> tuple[float, float]:
-        """Return the seconds until one call returned, and until its work was done.
-
-        On a GPU, the first figure is the time to enqueue the work. If the ops run in the caller's thread, the
-        two figures are equal.
-        """
-        self.sync()
-        begun = self._clock()
-        call()
-        returned = self._clock()
-        self.sync()
-        ended = self._clock()
-        done = max(0.0, (ended - begun) * 1e-9 - self.empty_s)
-        return min((returned - begun) * 1e-9, done), done
-
     def _empty(self) -> float:
         begun = self._clock()
         self.sync()
