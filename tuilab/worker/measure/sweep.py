@@ -35,16 +35,6 @@ milliseconds; a GPU takes up to a second.
 """
 
 
-def measure_point(
-    bench: Bench, point: Point, values: Values, arms: Sequence[Arm], limit_s: float
-) -> dict[str, ArmStatus]:
-    """Measure the arms at one point. Returns the status of the arms that could not be measured, by arm id.
-
-    Raises Cancelled. Frees the arms' memory even after an error.
-    """
-    return _Point(bench, point, values, limit_s).measure(arms)
-
-
 class _Point:
     def __init__(self, bench: Bench, point: Point, values: Values, limit_s: float) -> None:
         self._bench, self._point, self._values, self._limit_s = bench, point, values, limit_s
@@ -57,6 +47,10 @@ class _Point:
         self._seen = bench.rounds > 0 or bench.short
 
     def measure(self, arms: Sequence[Arm]) -> dict[str, ArmStatus]:
+        """Measure the arms. Returns the status of the arms that could not be measured, by arm id.
+
+        Raises Cancelled. Frees the arms' memory even after an error.
+        """
         self._bench.reporter.say(*declared(self._bench, self._point.index, self._values))
         if words := tight(self._bench.workload, self._values, arms):
             self._bench.flag([Found("memory-tight", words)], point=self._where)
@@ -262,7 +256,7 @@ def _measure(bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float) ->
         )
     except InputError as error:
         return _none_runs(bench, point, arms, text_of(error))
-    return measure_point(bench, point, values, arms, limit_s)
+    return _Point(bench, point, values, limit_s).measure(arms)
 
 
 def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
