@@ -92,7 +92,6 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
     if not given:
         raise ValueError(f"tuilab.capture: the arguments of {name} contain no tensor or array")
     words = _words(target, arguments, named, len(given), tf)
-    lines: list[str] = []
 
     def called(*tensors: Any) -> Any:
         left = iter(tensors)
@@ -103,7 +102,7 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
         again, by_name = tf.nest.pack_sequence_as((arguments, named), filled, expand_composites=True)
         return _name_outputs(tf, target(*again, **by_name))
 
-    return _write(tf, called, given, words, name, folder, lines, next(map(_drawn_at_once, drawn), 0))
+    return _write(tf, called, given, words, name, folder, next(map(_drawn_at_once, drawn), 0))
 
 
 def _model(tf: Any, model: Any, folder: "str | Path") -> Path:
@@ -117,7 +116,7 @@ def _model(tf: Any, model: Any, folder: "str | Path") -> Path:
 
     specs = [tf.TensorSpec(tuple(t.shape), t.dtype) for t in model.inputs]
     words = _clean([str(t.name) for t in model.inputs])
-    return _write(tf, called, specs, words, str(model.name), folder, [])
+    return _write(tf, called, specs, words, str(model.name), folder)
 
 
 def _write(
@@ -127,9 +126,9 @@ def _write(
     words: list[str],
     name: str,
     folder: "str | Path",
-    said: list[str],
     batch: int = 0,
 ) -> Path:
+    said: list[str] = []
     function = tf.function(called)
     exact = [tf.TensorSpec(t.shape, t.dtype, name=word) for t, word in zip(exact, words)]  # noqa: B905
     # Trace this graph first, because TensorFlow would later reuse the graph for any batch.
@@ -152,10 +151,7 @@ def _write(
         results=tuple(sorted(concrete.structured_outputs)),
         said=tuple(said),
         batch=batch or next((t.shape[0] for t in exact if t.shape.rank and t.shape[0]), 0),
-        versions={
-            "tensorflow": tf.__version__,
-            "python": sys.version.partition(" ")[0],
-        },
+        versions={"tensorflow": tf.__version__, "python": sys.version.partition(" ")[0]},
     )
     whole = path.resolve()
     beside, old = (whole.with_name(f".{whole.name}.{os.getpid()}.{end}") for end in ("part", "old"))
