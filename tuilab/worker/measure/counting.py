@@ -566,7 +566,7 @@ class _Values:
         unknown = op.type == "Placeholder" or op.type in LOOPS
         if unknown or tensor.dtype.name in HANDLES:
             raise _NotKnown
-        if (nbytes(tensor) or 0) > FOLDED:
+        if nbytes(tensor) > FOLDED:
             raise _NotKnown
         if op.type == "StridedSlice":
             return self._slice(op)
@@ -819,7 +819,7 @@ def _eager(value: Any) -> bool:
 
 
 def _bytes(tensor: Any) -> float:
-    return float(nbytes(tensor) or 0)
+    return float(nbytes(tensor))
 
 
 def _small_value(tensor: Any) -> Any:

@@ -32,10 +32,10 @@ class Optimised:
         known = [self.constants.get(t.name) for t in op.inputs]
         if any(size is None for size in known):
             return False
-        made = sum(nbytes(t) or 0 for t in op.outputs)
+        made = sum(nbytes(t) for t in op.outputs)
         if op.type != "Const" and made > max(self._most, sum(size or 0.0 for size in known)):
             return False
-        self.constants |= {t.name: float(nbytes(t) or 0) for t in op.outputs}
+        self.constants |= {t.name: float(nbytes(t)) for t in op.outputs}
         return True
 
     def first(self, op: Any) -> Any:
@@ -90,11 +90,11 @@ def shape_of(tensor: Any, unknown: int | None = None) -> Shape:
     return tuple(unknown if side is None else side for side in sides)
 
 
-def nbytes(tensor: Any) -> int | None:
-    """Return the bytes of a tensor; None if its shape is unknown or its elements have no fixed size."""
+def nbytes(tensor: Any) -> int:
+    """Return the bytes of a tensor; 0 if its shape is unknown, and for strings, variants and resources."""
     shape = shape_of(tensor)
     if shape is None or not tensor.dtype.is_numpy_compatible or tensor.dtype.name == "string":
-        return None
+        return 0
     return math.prod(shape) * int(tensor.dtype.size or 0)
 
 

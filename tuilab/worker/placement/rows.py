@@ -9,6 +9,7 @@ from tuilab.model.arms import family
 from tuilab.model.events import XLA_PROGRAM, Node
 from tuilab.model.ops import ALWAYS_ON_HOST, MOVES
 from tuilab.worker.measure.counting import loops_of
+from tuilab.worker.measure.optimised import nbytes
 from tuilab.worker.placement import graphs, xla
 from tuilab.worker.placement.kernels import HOST, OpKernels, Types, argument_at
 from tuilab.worker.placement.pipelines import placed as placed_in_pipeline
@@ -23,7 +24,7 @@ from tuilab.worker.placement.reasons import (
 )
 from tuilab.worker.placement.registry import known
 from tuilab.worker.placement.shapes import Sizes
-from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, WatchedCall, nbytes, ran_on
+from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, WatchedCall, ran_on
 
 IN_BRANCH = "in a branch, which may not run"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tuilab.model.ops import ARGUMENTS, RESULTS
+from tuilab.worker.measure.optimised import nbytes
 from tuilab.worker.placement.graphs import pipelines as given_to_pipelines
 from tuilab.worker.placement.names import short
 from tuilab.worker.placement.pipelines import Body, body
@@ -293,13 +294,6 @@ def _shape(tensor: Any) -> tuple[int, ...] | None:
         sizes = tuple(dim.size for dim in data.shape_and_type[0].shape.dim)
         return sizes if all(size >= 0 for size in sizes) else None
     return tuple(shape) if shape.is_fully_defined() else None
-
-
-def nbytes(tensor: Any) -> int:
-    """Return the bytes of an eager tensor; 0 for strings, variants and resources."""
-    if not tensor.dtype.is_numpy_compatible:
-        return 0
-    return int(tensor.shape.num_elements() or 0) * int(tensor.dtype.size or 0)
 
 
 @contextmanager
