@@ -10,6 +10,7 @@ from typing import Any
 
 from tuilab.model.api import ApiTable, Signature
 from tuilab.worker.context import Context
+from tuilab.worker.placement.registry import known
 
 # Namespaces that repeat the contents of other namespaces: list their own names, but not their contents.
 LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops", "keras.src")
@@ -29,6 +30,8 @@ OPS = (
     "Sum",
     "Cast",
 )
+DATA = ("T", "Treal", "SrcT", "Tcomplex")
+"""Names of the type attributes of an op's data."""
 # Packages whose modules form the public namespace. Any other module found there was exposed by accident.
 _PUBLIC = ("tensorflow._api.", "keras._tf_keras.")
 # An internal module, present only if something such as the profiler has imported it.
@@ -178,17 +181,8 @@ def _argument_renames() -> dict[str, dict[str, str]]:
 
 
 def _gpu_dtypes() -> dict[str, tuple[str, ...]]:
-    from tensorflow.python.framework import dtypes, kernels
-
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, set[str]] = {}
     for op in OPS:
-        words: set[str] = set()
-        for kernel in kernels.get_registered_kernels_for_op(op).kernel:
-            if kernel.device_type != "GPU" or kernel.host_memory_arg:
-                continue
-            for constraint in kernel.constraint:
-                if constraint.name in ("T", "Treal", "SrcT", "Tcomplex"):
-                    words |= {dtypes.as_dtype(t).name for t in constraint.allowed_values.list.type}
-        if words:
-            found[op] = tuple(sorted(words))
-    return found
+        kernels = [kernel.types for kernel in known(op).kernels if kernel.device == "GPU" and not kernel.host]
+        found[op] = {dtype for types in kernels for name in DATA for dtype in types.get(name, ())}
+    return {op: tuple(sorted(dtypes)) for op, dtypes in found.items() if dtypes}
