@@ -153,13 +153,29 @@ def declare(worker, file, opening=AS_IT_IS):
             return event
 
 
-def run(worker, file, opening=AS_IT_IS, modes=("graph",), phases=False, budget=TOUCH, **given):
+def run(
+    worker,
+    file,
+    opening=AS_IT_IS,
+    modes=("graph",),
+    variants=(),
+    dtypes=(),
+    phases=False,
+    budget=TOUCH,
+    sweep=None,
+    **given,
+):
     declaration = declare(worker, file, opening).declaration
     values = check_values(declaration.parameters, declaration.constraints, given)
-    arms = expand(ArmSelection(devices=("CPU",), modes=modes), declaration, values, ("CPU:0",))
-    scenario = Scenario(declaration.name, values, str(file), opening)
+    selection = ArmSelection(devices=("CPU",), modes=modes, variants=variants, dtypes=dtypes)
     request = Measure(
-        id=uuid.uuid4().hex, scenario=scenario, arms=arms, budget=budget, phases=phases, latency=False
+        id=uuid.uuid4().hex,
+        scenario=Scenario(declaration.name, values, str(file), opening),
+        arms=expand(selection, declaration, values, ("CPU:0",)),
+        budget=budget,
+        phases=phases,
+        latency=False,
+        sweep=sweep,
     )
     return fold(worker.measure(request))
 
@@ -371,25 +387,8 @@ class Leaves:
 
 
 def test_a_sweep_names_the_batch_that_pays_and_the_largest_that_fits(worker, models):
-    file = models / "net.keras"
-    declaration = declare(worker, file).declaration
-    values = check_values(declaration.parameters, declaration.constraints, {})
-    arms = expand(
-        ArmSelection(devices=("CPU",), modes=("graph",), variants=("inference",)),
-        declaration,
-        values,
-        ("CPU:0",),
-    )
-    request = Measure(
-        id=uuid.uuid4().hex,
-        scenario=Scenario(declaration.name, values, str(file)),
-        arms=arms,
-        budget=TOUCH,
-        phases=False,
-        latency=False,
-        sweep=Sweep(axes=(Axis("batch", (1, 64, 512)),), refine=False),
-    )
-    result = summarise(fold(worker.measure(request)))
+    sweep = Sweep(axes=(Axis("batch", (1, 64, 512)),), refine=False)
+    result = summarise(run(worker, models / "net.keras", variants=("inference",), sweep=sweep))
     assert result.batch.pays in (64, None)
     assert result.batch.fits > 64 and result.model.fits_of == {"inference": result.batch.fits}
     assert all(arm.examples_per_s for arm in result.arms)
@@ -411,6 +410,20 @@ def test_shares_of_the_layers_add_up_to_the_call(worker, models, file, layer, ki
     assert found.flop > 0 and found.bytes > 0 and found.share > 0 and (not kind or found.kind == kind)
 
 
+def opened(path, **given):
+    """Return the workload in a model file, and its checked parameters."""
+    workload = open_model(str(path), AS_IT_IS)
+    return workload, check_values(workload.declaration.parameters, (), given)
+
+
+def peak(folder, *shape):
+    """Return the bytes that a call takes. A fresh process, because memory that earlier tests freed would hide
+    the memory that the call takes.
+    """
+    command = [sys.executable, "-c", PEAK, str(folder), *map(str, shape)]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
 def test_the_estimated_memory_of_a_graph_is_close_to_its_use(tf, tmp_path):
     """Uses a SavedModel whose ops are in functions that its signature calls."""
     layers = tf.keras.layers
@@ -423,16 +436,8 @@ def test_the_estimated_memory_of_a_graph_is_close_to_its_use(tf, tmp_path):
         ]
     )
     net.export(str(tmp_path / "graph"), verbose=False)
-    workload = open_model(str(tmp_path / "graph"), AS_IT_IS)
-    values = check_values(workload.declaration.parameters, (), {"batch": 256})
-    # A fresh process, because memory that earlier tests freed would hide the memory that the call takes.
-    ran = subprocess.run(
-        [sys.executable, "-c", PEAK, str(tmp_path / "graph"), "256", "64", "64", "3"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    took = int(ran.stdout)
+    workload, values = opened(tmp_path / "graph", batch=256)
+    took = peak(tmp_path / "graph", 256, 64, 64, 3)
     assert took / 1.5 < workload.memory(values) < 1.5 * took
 
 
@@ -443,8 +448,7 @@ def test_the_estimated_memory_includes_tensors_inside_layers(tf, tmp_path):
     attended = layers.MultiHeadAttention(8, 8)(words, words)
     net = tf.keras.Model(words, layers.Dense(2)(layers.GlobalAveragePooling1D()(attended)))
     net.save(tmp_path / "attention.keras")
-    workload = open_model(str(tmp_path / "attention.keras"), AS_IT_IS)
-    values = check_values(workload.declaration.parameters, (), {"batch": 4})
+    workload, values = opened(tmp_path / "attention.keras", batch=4)
     scores = 4 * 8 * 512 * 512 * 4
     for variant, least in (("inference", 1), ("training", 2)):  # a softmax overwrites the scores
         assert least * scores <= workload.needs(values, Arm("CPU:0", "graph", variant=variant)) < 5 * scores
@@ -457,8 +461,7 @@ def test_keras_keeps_each_layers_output_in_eager_mode(tf, tmp_path):
     layers = tf.keras.layers
     net = tf.keras.Sequential([tf.keras.Input((32, 32, 32)), *(layers.Conv2D(32, 1) for _ in range(16))])
     net.save(tmp_path / "deep.keras")
-    workload = open_model(str(tmp_path / "deep.keras"), AS_IT_IS)
-    values = check_values(workload.declaration.parameters, (), {"batch": 1000})
+    workload, values = opened(tmp_path / "deep.keras", batch=1000)
     eager, graph = (
         workload.needs(values, Arm("CPU:0", mode, variant="inference")) for mode in ("eager", "graph")
     )
@@ -470,15 +473,8 @@ def test_a_graph_needs_the_tensors_that_later_ops_use(tf, tmp_path):
     layers = tf.keras.layers
     wide = tf.keras.Sequential([tf.keras.Input((96, 96)), layers.Dense(384, "gelu"), layers.Dense(96)])
     wide.export(str(tmp_path / "wide"), verbose=False)
-    workload = open_model(str(tmp_path / "wide"), AS_IT_IS)
-    values = check_values(workload.declaration.parameters, (), {"batch": 4096})
-    ran = subprocess.run(
-        [sys.executable, "-c", PEAK, str(tmp_path / "wide"), "4096", "96", "96"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    took = int(ran.stdout)
+    workload, values = opened(tmp_path / "wide", batch=4096)
+    took = peak(tmp_path / "wide", 4096, 96, 96)
     assert took <= workload.memory(values) < 2 * took
 
 
@@ -514,8 +510,7 @@ def test_training_keeps_what_gradients_need_of_each_element_of_a_sequence(tf, tm
         ]
     )
     net.save(tmp_path / "lstm.keras")
-    workload = open_model(str(tmp_path / "lstm.keras"), AS_IT_IS)
-    values = check_values(workload.declaration.parameters, (), {"batch": 1000})
+    workload, values = opened(tmp_path / "lstm.keras", batch=1000)
     for mode, by_hand in (("graph", 0.76e9), ("eager", 1.62e9)):
         needed = workload.needs(values, Arm("CPU:0", mode, variant="training"))
         assert by_hand <= needed < 1.7 * by_hand
@@ -542,10 +537,8 @@ def test_a_training_step_needs_no_output_as_long_as_the_input(tf, tmp_path, loss
         net.compile("adam", loss)
     net.save(tmp_path / "strided.keras")
     workload = open_model(str(tmp_path / "strided.keras"), AS_IT_IS)
-    build = arm_build(tf, workload, batch=2, length=16)
-    build.arm = Arm("CPU:0", "graph", variant="training")
-    case = workload.build(build)
-    assert case.call()
+    training = Arm("CPU:0", "graph", variant="training")
+    assert workload.build(arm_build(tf, workload, training, batch=2, length=16)).call()
 
 
 CAPTURE = """
@@ -600,11 +593,11 @@ def test_a_captured_step_gives_equal_bits_in_another_process(tf, tmp_path):
     assert counts[6] < counts[5], "constants that follow from the shapes are not recomputed in each call"
 
 
-def arm_build(tf, workload, **given):
+def arm_build(tf, workload, arm=Arm("CPU:0", "graph"), **given):  # noqa: B008
     declaration, context = workload.declaration, Context(Silent())
     context.tf = tf
     values = check_values(declaration.parameters, declaration.constraints, given)
-    return ArmBuild(context, "run", Arm("CPU:0", "graph"), values)
+    return ArmBuild(context, "run", arm, values)
 
 
 class Silent:

@@ -4,25 +4,19 @@ and has layers whose shares add up.
 Only five small models are tested by default; `--long` tests all of them.
 """
 
-import uuid
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.conftest import fold
-from tests.worker.test_models import declare
+from tests.worker.test_models import arm_build, declare, run
 from tests.worker.twenty import MODELS, Made
 from tuilab.analysis.summary import summarise
-from tuilab.model.arms import MODES, Arm, ArmSelection
-from tuilab.model.expand import expand
+from tuilab.model.arms import MODES, Arm
 from tuilab.model.parameters import check_values
-from tuilab.model.requests import Measure
 from tuilab.model.result import RunResult
-from tuilab.model.scenario import Budget, Opening, Scenario
-from tuilab.worker.build import ArmBuild
-from tuilab.worker.context import Context
+from tuilab.model.scenario import Budget, Opening
 from tuilab.worker.models import open_model
 from tuilab.workloads.base import Unavailable
 
@@ -38,10 +32,6 @@ EACH = [
 ]
 
 
-class _Silent:
-    def send(self, *events: object) -> None: ...
-
-
 def saved(tf: Any, name: str, folder: Path) -> tuple[Made, str, Opening]:
     made = MODELS[name]
     path = made.save(tf, folder)
@@ -55,15 +45,10 @@ def test_a_model_runs_in_all_expected_arms_and_its_parts_add_up(tf, worker, tmp_
     declaration = declare(worker, file, opening).declaration
     keras = file.endswith(".keras")
     assert [p.name for p in declaration.parameters] == [*made.parameters, *(["dtype"] if keras else [])]
-    values = check_values(declaration.parameters, declaration.constraints, made.values)
-    arms = expand(ArmSelection(devices=("CPU",), modes=MODES), declaration, values, ("CPU:0",))
+    state = run(worker, file, opening, MODES, phases=True, budget=TOUCH, **made.values)
+    arms = [arm.arm for arm in state.arms.values()]
     assert {arm.mode for arm in arms} == set(MODES if keras else ("graph", "xla"))
     assert len({arm.variant for arm in arms} - {""}) == (0 if not keras else 1 + made.trains)
-    request = Measure(
-        id=uuid.uuid4().hex, scenario=Scenario(declaration.name, values, file, opening), arms=arms, budget=TOUCH,
-        latency=False,
-    )  # fmt: skip
-    state = fold(worker.measure(request))
     result = summarise(state)
     for arm in result.arms:
         why = next((word for key, word in made.lacks.items() if {*key} <= {arm.mode, arm.variant}), "")
@@ -98,18 +83,11 @@ def tell(name: str, result: RunResult) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, made in MODELS.items() if made.trains])
 def test_a_model_runs_in_mixed_precision_and_its_layers_compute_in_it(tf, worker, tmp_path, name):
-    _, file, opening = saved(tf, name, tmp_path)
-    declaration = declare(worker, file, opening).declaration
-    values = check_values(declaration.parameters, declaration.constraints, MODELS[name].values)
+    made, file, opening = saved(tf, name, tmp_path)
     dtypes = ("float32", "mixed_bfloat16", "mixed_float16")
-    arms = expand(ArmSelection(devices=("CPU",), modes=("graph",), dtypes=dtypes), declaration, values)
-    request = Measure(
-        id=uuid.uuid4().hex, scenario=Scenario(declaration.name, values, file, opening), arms=arms, budget=TOUCH,
-        latency=False, phases=False,
-    )  # fmt: skip
-    state = fold(worker.measure(request))
+    state = run(worker, file, opening, dtypes=dtypes, budget=TOUCH, **made.values)
     for arm in state.arms.values():
-        if why := MODELS[name].lacks.get((arm.arm.variant, arm.arm.dtype)):
+        if why := made.lacks.get((arm.arm.variant, arm.arm.dtype)):
             assert arm.status == "unavailable" and why in arm.reason
             continue
         assert arm.status == "ok", f"{arm.label}: {arm.reason}\n{arm.detail}"
@@ -126,15 +104,12 @@ def test_the_results_of_an_arm_are_those_of_the_model(tf, tmp_path, name):
     workload = open_model(file, opening)
     declaration = workload.declaration
     values = check_values(declaration.parameters, declaration.constraints, made.values)
-    context = Context(_Silent())
-    context.tf = tf
     variant = "inference" if declaration.variants else ""
     dtype = str(values["dtype"]) if declaration.dtype else ""
     for mode in declaration.modes:
         try:
-            case = workload.build(
-                ArmBuild(context, "run", Arm("CPU:0", mode, "resident", dtype, variant), values)
-            )
+            arm = Arm("CPU:0", mode, "resident", dtype, variant)
+            case = workload.build(arm_build(tf, workload, arm, **made.values))
         except Unavailable:
             assert (mode,) in made.lacks
             continue
