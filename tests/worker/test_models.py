@@ -478,6 +478,17 @@ def test_a_graph_needs_the_tensors_that_later_ops_use(tf, tmp_path):
     assert took <= workload.memory(values) < 2 * took
 
 
+def test_weights_of_a_graph_count_by_their_dtype(tf):
+    from tuilab.worker.models.memory import of_graph
+
+    def needs(dtype):
+        table = tf.Variable(tf.ones((1_000, 1_000), dtype))
+        lookup = tf.function(lambda ids: tf.gather(table, ids))
+        return of_graph(lookup.get_concrete_function(tf.TensorSpec((None,), tf.int32)).graph)({"batch": 1})
+
+    assert [needs(dtype) // 10**6 for dtype in ("float16", "float32", "float64")] == [2, 4, 8]
+
+
 def test_results_that_overwrite_their_input_take_no_memory(tf):
     """A convolution, its bias and its activation share one buffer, unless the program also returns another
     of the three.

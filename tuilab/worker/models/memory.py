@@ -250,10 +250,15 @@ def _users(tensor: Any) -> Iterator[Any]:
 
 
 def _captured(tensor: Any) -> int:
+    from tensorflow.python.framework import dtypes
+
     data = getattr(tensor, "_handle_data", None)
     if data is None or not data.is_set or not data.shape_and_type:
         return 0
-    return sum(4 * math.prod(max(1, d.size) for d in each.shape.dim) for each in data.shape_and_type)
+    return sum(
+        int(dtypes.as_dtype(each.dtype).size) * math.prod(max(1, d.size) for d in each.shape.dim)
+        for each in data.shape_and_type
+    )
 
 
 def _needs(weights: int, outputs: Made, inside: Callable[[bool], _Traced]) -> Needs:
