@@ -8,6 +8,7 @@ import pytest
 from tests.worker.test_models import arm_build
 from tuilab.model.shapes import checked, parse
 from tuilab.worker.arguments import find
+from tuilab.worker.models.inputs import Given, Spec
 from tuilab.worker.ranges import PER_BUCKET, Range, read
 from tuilab.worker.user import load
 
@@ -89,3 +90,13 @@ def test_a_models_ids_in_a_file_cover_its_table(tf: Any, tmp_path: Path) -> None
     workload = load(f"{tmp_path}/own.py:net")
     (ids,) = workload.build(arm_build(tf, workload, batch=64)).arguments
     assert 250 < int(tf.reduce_max(ids)) < 300
+
+
+def test_the_scale_of_an_integer_image_does_not_end_the_search_for_other_limits(tf: Any) -> None:
+    """Only a call shows the limit of these ids, because a graph cannot read them."""
+    table = tf.ones((50, 2))
+    specs: list[Spec] = [("image", "uint8", (None, 4)), ("ids", "int32", (None,))]
+    scaled = {"image": Range(most=255.0)}
+    given = Given(tf, specs, "", lambda image, ids: tf.gather(table, ids.numpy()), scaled)
+    given.probe()
+    assert [each.values for each in given.described()] == ["integers from 0 to 255", "integers from 0 to 49"]

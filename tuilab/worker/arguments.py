@@ -18,7 +18,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.parameters import Integer, LogInteger, Parameter, Value
 from tuilab.model.shapes import Argument, Constant, Shape, Size, checked, text_of
 from tuilab.worker.models.inputs import BATCH, INTEGERS, Made, axis_name, limit_of, usual_size
-from tuilab.worker.ranges import Range, read
+from tuilab.worker.ranges import UNKNOWN, Range, read
 from tuilab.worker.suggest import Trace
 from tuilab.workloads import declare as own
 from tuilab.workloads.base import Build, Case
@@ -108,7 +108,7 @@ class Arguments:
                 return self._constant(leaf, values)
             at = _sizes(leaf, values)
             if _is_free(leaf):
-                return made.array(leaf.dtype, at, self.ranges.get(leaf.name), largest)
+                return made.array(leaf.dtype, at, self.ranges.get(leaf.name, UNKNOWN), largest)
             return made.between(leaf.dtype, at, leaf.low, leaf.high)
 
         return mapped(fill, self.args), mapped(fill, self.kwargs)
@@ -164,8 +164,8 @@ class Arguments:
             return
         self._learned = dict(values)
         found = dict(zip(names, read(tf, *self._traceable(tf, call, values), names), strict=False))
-        self.ranges = {leaf.name: found.get(leaf.name, Range()) for leaf in free}
-        unknown = [s.name for s in free if "int" in s.dtype and self.ranges[s.name] == Range()]
+        self.ranges = {leaf.name: found.get(leaf.name, UNKNOWN) for leaf in free}
+        unknown = [s.name for s in free if "int" in s.dtype and self.ranges[s.name] == UNKNOWN]
         self.ranges |= dict.fromkeys(unknown, Range(below=INTEGERS))
         for _ in range(TRIES if unknown else 0):
             filled = self.filled(tf, values, largest=True)

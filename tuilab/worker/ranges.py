@@ -40,6 +40,11 @@ class Range:
     """True for the row splits of a ragged tensor."""
     words: tuple[Any, ...] = ()
     """Keys of the lookup table that the input indexes."""
+    most: float = 0.0
+    """Maximum of the floats."""
+
+
+UNKNOWN = Range()
 
 
 @dataclass

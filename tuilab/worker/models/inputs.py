@@ -14,7 +14,7 @@ from tuilab.model.models import ModelInfo, ModelInput
 from tuilab.model.parameters import LogInteger, Value, nearest
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.workload import Declaration
-from tuilab.worker.ranges import Range, read
+from tuilab.worker.ranges import UNKNOWN, Range, read
 from tuilab.workloads.base import Unavailable
 
 Spec = tuple[str, str, tuple[Optional[int], ...]]
@@ -97,11 +97,8 @@ class Made:
     def __init__(self, tf: Any) -> None:
         self._tf, self._random = tf, np.random.default_rng(0)
 
-    def array(self, dtype: str, shape: tuple[int, ...], hint: Any = None, largest: bool = False) -> Any:
-        """Return a random array. hint: a Range, or the maximum of floats. largest: use the largest valid
-        integers.
-        """
-        taken = hint if isinstance(hint, Range) else Range()
+    def array(self, dtype: str, shape: tuple[int, ...], taken: Range = UNKNOWN, largest: bool = False) -> Any:
+        """Return a random array of values in the range `taken`. largest: use the largest valid integers."""
         if dtype == "string":
             if taken.below:
                 drawn = self._random.integers(0, taken.below, size=shape)
@@ -126,8 +123,7 @@ class Made:
             return drawn.astype(kind)
         if np.issubdtype(kind, np.complexfloating):
             return (self._random.random(shape) + 1j * self._random.random(shape)).astype(kind)
-        most = hint if isinstance(hint, float) else 1.0
-        return (self._random.random(shape, dtype=np.float32) * most).astype(kind)
+        return (self._random.random(shape, dtype=np.float32) * (taken.most or 1.0)).astype(kind)
 
     def splits(self, dtype: str, rows: int, count: int) -> Any:
         ends = np.sort(self._random.integers(0, count + 1, size=max(0, rows - 1)))
@@ -179,19 +175,19 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 class Given:
     """A model's inputs: generated to suit the model, or supplied by the user (`--data`).
 
-    hints: how `Made.array` generates each input, by name. Hints from the graph of `call` take precedence.
+    hints: values of each input, by name. Values found in the graph of `call` take precedence.
     """
 
     def __init__(
-        self, tf: Any, specs: Sequence[Spec], data: str, call: Callable[..., Any], hints: Mapping[str, Any]
+        self, tf: Any, specs: Sequence[Spec], data: str, call: Callable[..., Any], hints: Mapping[str, Range]
     ) -> None:
         self.specs, self.said = tuple(specs), tuple[str, ...]()
         self._tf, self._call = tf, call
         names = [name for name, _, _ in specs]
         found = read(tf, call, [tf.TensorSpec(shape, dtype) for _, dtype, shape in specs], names)
-        self._known = {name: each for name, each in hints.items() if isinstance(each, Range)}
-        self._known |= {name: each for name, each in zip(names, found, strict=False) if each != Range()}
-        self._hints: dict[str, Any] = {**hints, **self._known}
+        self._known = {name: each for name, each in hints.items() if not each.most}
+        self._known |= {name: each for name, each in zip(names, found, strict=False) if each != UNKNOWN}
+        self._hints = {**hints, **self._known}
         self._values = self._ragged()
         """Maps the name of each row-splits input to the name of the input with the values of the ragged rows.
         """
@@ -396,12 +392,11 @@ class Given:
             elif name in self._values:
                 out.append(made.splits(dtype, at[0], known.get(VALUES, 1)))
             else:
-                out.append(made.array(dtype, at, self._hints.get(name), largest))
+                out.append(made.array(dtype, at, self._hints.get(name, UNKNOWN), largest))
         return out
 
     def _words(self, name: str, dtype: str) -> str:
-        hint = self._hints.get(name)
-        known = hint if isinstance(hint, Range) else Range()
+        known = self._hints.get(name, UNKNOWN)
         if name in self._values:
             return f"row splits of {self._values[name]}"
         if dtype == "string":
@@ -418,7 +413,7 @@ class Given:
             kind = {"uint8": 256, "int8": 128}.get(dtype, 2**63)
             columns = "".join(f", up to {below - 1:,} in column {at}" for at, below in known.columns[:4])
             return f"integers from {known.low} to {min(kind, known.below or INTEGERS) - 1:,}{columns}"
-        return f"numbers from 0 to {hint if isinstance(hint, float) else 1:,.0f}"
+        return f"numbers from 0 to {known.most or 1:,.0f}"
 
 
 def _read(data: str, specs: Sequence[Spec]) -> list[Any]:

@@ -272,7 +272,7 @@ def packed(tf: Any, model: Any, inputs: Any) -> Any:
     return parts[0] if len(parts) == 1 else _keras().tree.pack_sequence_as(model.input, parts)
 
 
-def inputs_of(tf: Any, model: Any) -> tuple[list[Spec], dict[str, Any]]:
+def inputs_of(tf: Any, model: Any) -> tuple[list[Spec], dict[str, Range]]:
     specs: list[Spec] = []
     hints = _hints(model)
     for index, each in enumerate(model.inputs):
@@ -455,15 +455,15 @@ def saved_by_keras_2(path: Path) -> str:
     return f"Keras {sanitize_line(version, 20)}" if version.startswith("2.") else ""
 
 
-def _hints(model: Any) -> dict[str, Any]:
-    hints: dict[str, Any] = {}
+def _hints(model: Any) -> dict[str, Range]:
+    hints: dict[str, Range] = {}
     for operation in getattr(model, "operations", None) or model.layers:
         scale = getattr(operation, "scale", None)
         if type(operation).__name__ != "Rescaling" or not isinstance(scale, float) or not 0 < scale < 0.1:
             continue
         for node in operation._inbound_nodes:
             for tensor in node.input_tensors:
-                hints[str(tensor._keras_history.operation.name)] = 1.0 / scale
+                hints[str(tensor._keras_history.operation.name)] = Range(most=1.0 / scale)
     return hints
 
 
