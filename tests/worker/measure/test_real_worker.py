@@ -18,6 +18,7 @@ from tuilab.model.scenario import Axis, Budget, Scenario, Sweep
 
 pytestmark = pytest.mark.real_worker
 
+Full = tuple[list[Event], RunState]
 # Stop after six rounds, so that the tests stay within their time limit on a busy machine.
 SHORT = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=9.0, rounds=6, limit_s=20.0)
 
@@ -38,16 +39,14 @@ def probe(variant: str, device: str = "CPU:0") -> Arm:
 
 
 @pytest.fixture(scope="module")
-def full(worker: Worker) -> tuple[list[Event], RunState]:
+def full(worker: Worker) -> Full:
     arms = [stft("CPU:0", mode) for mode in ("eager", "graph", "xla")]
     arms += [stft("CPU:1", "graph"), stft("CPU:1", "graph", "copied"), stft("GPU:0", "graph")]
     seen = worker.measure(request("stft", *arms, phases=True, placement=True, preset="p", seed=3))
     return seen, fold(seen)
 
 
-def test_a_run_begins_with_its_arms_and_ends_with_its_outcome(
-    full: tuple[list[Event], RunState],
-) -> None:
+def test_a_run_begins_with_its_arms_and_ends_with_its_outcome(full: Full) -> None:
     seen, state = full
     started, finished = seen[0], seen[-1]
     assert isinstance(started, events.RunStarted) and isinstance(finished, events.Finished)
@@ -56,7 +55,7 @@ def test_a_run_begins_with_its_arms_and_ends_with_its_outcome(
     assert state.preset == "p" and state.rounds >= SHORT.rounds
 
 
-def test_each_arm_names_the_device_that_computed(full: tuple[list[Event], RunState]) -> None:
+def test_each_arm_names_the_device_that_computed(full: Full) -> None:
     _, state = full
     ran = {name: arm for name, arm in state.arms.items() if not name.startswith("gpu")}
     assert {arm.status for arm in ran.values()} == {"ok"}
@@ -64,7 +63,7 @@ def test_each_arm_names_the_device_that_computed(full: tuple[list[Event], RunSta
     assert {arm.device for arm in ran.values()} == {"CPU:0", "CPU:1"}
 
 
-def test_every_arm_has_phases_and_rounds(full: tuple[list[Event], RunState]) -> None:
+def test_every_arm_has_phases_and_rounds(full: Full) -> None:
     _, state = full
     for name, arm in state.arms.items():
         if name.startswith("gpu"):
@@ -76,7 +75,7 @@ def test_every_arm_has_phases_and_rounds(full: tuple[list[Event], RunState]) -> 
         assert cell.warm is not None and min(cell.samples) > 0
 
 
-def test_the_warm_up_is_reported_but_not_counted(full: tuple[list[Event], RunState]) -> None:
+def test_the_warm_up_is_reported_but_not_counted(full: Full) -> None:
     seen, state = full
     first_round = next(i for i, event in enumerate(seen) if isinstance(event, events.Round))
     blocks = [event for event in seen[:first_round] if isinstance(event, events.WarmUp)]
@@ -98,18 +97,14 @@ def test_the_warm_up_is_reported_but_not_counted(full: tuple[list[Event], RunSta
         )
 
 
-def test_the_most_informative_arm_is_measured_before_the_others_are_built(
-    full: tuple[list[Event], RunState],
-) -> None:
+def test_the_most_informative_arm_is_measured_before_the_others_are_built(full: Full) -> None:
     seen, _ = full
     first = next(index for index, event in enumerate(seen) if isinstance(event, events.WarmUp))
     built = [e.arm for e in seen[:first] if isinstance(e, events.Progress) and e.stage == "building"]
     assert built == [stft("CPU:0", "graph").id]
 
 
-def test_a_graph_of_each_device_has_a_figure_before_the_others_are_built(
-    full: tuple[list[Event], RunState],
-) -> None:
+def test_a_graph_of_each_device_has_a_figure_before_the_others_are_built(full: Full) -> None:
     seen, state = full
     graphs = {stft(device, "graph").id for device in ("CPU:0", "CPU:1")} & set(state.arms)
     at = next(
@@ -121,7 +116,7 @@ def test_a_graph_of_each_device_has_a_figure_before_the_others_are_built(
     assert len(graphs) == 2 and warmed == graphs
 
 
-def test_a_gpu_that_is_not_there_is_unavailable_with_the_reason(full: tuple[list[Event], RunState]) -> None:
+def test_a_gpu_that_is_not_there_is_unavailable_with_the_reason(full: Full) -> None:
     seen, state = full
     gpu = state.arms[stft("GPU:0", "graph").id]
     machine = seen[0].machine  # type: ignore[union-attr]
@@ -130,7 +125,7 @@ def test_a_gpu_that_is_not_there_is_unavailable_with_the_reason(full: tuple[list
     assert gpu.status == "unavailable" and gpu.device is None and machine.no_gpu in gpu.reason
 
 
-def test_a_logical_cpu_is_not_called_a_gpu(full: tuple[list[Event], RunState]) -> None:
+def test_a_logical_cpu_is_not_called_a_gpu(full: Full) -> None:
     seen, _ = full
     asked = stft("GPU:0", "graph").id
     for event in seen:
@@ -140,7 +135,7 @@ def test_a_logical_cpu_is_not_called_a_gpu(full: tuple[list[Event], RunState]) -
             assert not any(node.device.startswith("GPU") for node in event.nodes)
 
 
-def test_each_arm_that_ran_has_an_account_that_adds_up(full: tuple[list[Event], RunState]) -> None:
+def test_each_arm_that_ran_has_an_account_that_adds_up(full: Full) -> None:
     _, state = full
     for name, arm in state.arms.items():
         if name.startswith("gpu"):
@@ -152,14 +147,14 @@ def test_each_arm_that_ran_has_an_account_that_adds_up(full: tuple[list[Event], 
         assert not account.not_known
 
 
-def test_dispatch_takes_more_in_eager_mode_than_in_a_graph(full: tuple[list[Event], RunState]) -> None:
+def test_dispatch_takes_more_in_eager_mode_than_in_a_graph(full: Full) -> None:
     _, state = full
     eager, graph = (state.arms[stft("CPU:0", mode).id].cells[0].account for mode in ("eager", "graph"))
     assert eager is not None and graph is not None
     assert eager.seconds("dispatch") > graph.seconds("dispatch")
 
 
-def test_each_arm_that_ran_has_a_placement(full: tuple[list[Event], RunState]) -> None:
+def test_each_arm_that_ran_has_a_placement(full: Full) -> None:
     _, state = full
     for name, arm in state.arms.items():
         assert bool(arm.placement.get(0)) != name.startswith("gpu")
@@ -323,26 +318,22 @@ def test_a_crossover_is_narrowed_by_new_sizes(worker: Worker) -> None:
     assert min(abs(size - 300) for size in added) < 60
 
 
-def test_strings_run_in_a_graph_and_not_in_xla(worker: Worker) -> None:
-    """If XLA had to compile this function, a later call would crash the process."""
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("strings", "XLA cannot compile strings; eager and graph mode run them"),
+        (
+            "ragged",
+            "XLA cannot compile Range with a size that depends on the data; eager and graph mode run it",
+        ),
+    ],
+)
+def test_a_function_that_xla_cannot_compile_runs_in_a_graph(worker: Worker, name: str, reason: str) -> None:
+    """If XLA had to compile a function of strings, a later call would crash the process."""
     file = Path(__file__).parents[2] / "contradictions" / "own.py"
-    asked = request("own", Arm("CPU:0", "graph"), Arm("CPU:0", "xla"), placement=True)
-    state = fold(worker.measure(structs.replace(asked, scenario=Scenario("own", {}, f"{file}:strings"))))
+    asked = request("own", Arm("CPU:0", "graph"), Arm("CPU:0", "xla"), placement=name == "strings")
+    state = fold(worker.measure(structs.replace(asked, scenario=Scenario("own", {}, f"{file}:{name}"))))
     graph, xla = state.arms.values()
     assert (graph.status, [flag.code for flag in graph.flags if flag.code == VANISHED]) == ("ok", [])
-    assert (xla.status, xla.reason) == (
-        "unavailable",
-        "XLA cannot compile strings; eager and graph mode run them",
-    )
+    assert (xla.status, xla.reason) == ("unavailable", reason)
     assert state.status == "ok"
-
-
-def test_a_size_that_xla_does_not_know_is_the_reason(worker: Worker) -> None:
-    file = Path(__file__).parents[2] / "contradictions" / "own.py"
-    asked = request("own", Arm("CPU:0", "graph"), Arm("CPU:0", "xla"))
-    state = fold(worker.measure(structs.replace(asked, scenario=Scenario("own", {}, f"{file}:ragged"))))
-    graph, xla = state.arms.values()
-    assert (graph.status, xla.status) == ("ok", "unavailable")
-    assert xla.reason == (
-        "XLA cannot compile Range with a size that depends on the data; eager and graph mode run it"
-    )

@@ -62,44 +62,32 @@ def input_by_hand():
     return lambda: next(drawn) + 1.0
 
 
-def python_loop():
+def _before_an_op(work):
     x = tf.ones(())
 
     def step():
-        _busy(5)
+        work()
         return x + 1.0
 
     return step
+
+
+def python_loop():
+    return _before_an_op(lambda: _busy(5))
 
 
 def python_sleep():
-    x = tf.ones(())
-
-    def step():
-        time.sleep(0.005)
-        return x + 1.0
-
-    return step
+    return _before_an_op(lambda: time.sleep(0.005))
 
 
 def python_zlib():
-    data, x = np.arange(400_000).tobytes(), tf.ones(())
-
-    def step():
-        zlib.compress(data, 1)
-        return x + 1.0
-
-    return step
+    data = np.arange(400_000).tobytes()
+    return _before_an_op(lambda: zlib.compress(data, 1))
 
 
 def python_numpy():
-    a, x = np.random.default_rng(0).random((600, 600)), tf.ones(())
-
-    def step():
-        np.sort(a)
-        return x + 1.0
-
-    return step
+    a = np.random.default_rng(0).random((600, 600))
+    return _before_an_op(lambda: np.sort(a))
 
 
 def python_called_back():
