@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -124,10 +125,11 @@ def workload(path: Path, opening: Opening) -> Workload:
     load_s = time.perf_counter() - begun
     if compiles and not lost and getattr(model, "optimizer", None) is None:
         lost = f"{type(model).__name__} restores none"
-    if opening.inputs and getattr(model, "inputs", None):
+    functional = bool(getattr(model, "inputs", None))
+    if opening.inputs and functional:
         stated(opening.inputs[0].name, ", ".join(_input_name(each, i) for i, each in enumerate(model.inputs)))
-    own_step = not getattr(model, "inputs", None) and type(model).train_step is not _keras().Model.train_step
-    model = model if getattr(model, "inputs", None) else _functional(tf, model, opening, name)
+    own_step = not functional and type(model).train_step is not _keras().Model.train_step
+    model = model if functional else _functional(tf, model, opening, name)
     opened = _Opened(name, _keras().saving.serialize_keras_object(model), model, opening.trust)
     specs, hints = inputs_of(tf, model)
 
@@ -292,7 +294,7 @@ def _compile(tf: Any, model: Any, loss: str, policy: str) -> None:
     """Compile a model that has no optimizer. For float16, add loss scaling to the optimizer."""
     keras = _keras()
     scaled = policy == "mixed_float16"
-    optimizer = model.optimizer if getattr(model, "optimizer", None) is not None else None
+    optimizer = getattr(model, "optimizer", None)
     if optimizer is None:
         optimizer = keras.optimizers.Adam()
         optimizer = keras.optimizers.LossScaleOptimizer(optimizer) if scaled else optimizer
@@ -307,17 +309,16 @@ def _load(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
     """Return the model, and the reason why its compile configuration is not restored ("" if it is). lost:
     that reason, if it is already known.
     """
-    load = _keras().models.load_model
-    if not lost:
+    load = partial(_keras().models.load_model, path, safe_mode=not opening.trust)
+    if lost:
+        return load(compile=False), lost
+    try:
+        return load(), ""
+    except Exception as error:
         try:
-            return load(path, safe_mode=not opening.trust), ""
-        except Exception as error:
-            first, lost = error, sanitize_error(error, 300)
-        try:
-            return load(path, safe_mode=not opening.trust, compile=False), lost
+            return load(compile=False), sanitize_error(error, 300)
         except Exception:
-            raise first from None
-    return load(path, safe_mode=not opening.trust, compile=False), lost
+            raise error from None
 
 
 def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
@@ -360,9 +361,13 @@ def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
         )
         raise InputError(name, output, "a call that consists of Keras ops", text) from error
     whole = keras.Model(inputs if len(inputs) > 1 else inputs[0], outputs, name=str(model.name))
-    if getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None:
+    if _is_compiled(model):
         whole.compile(type(model.optimizer).from_config(model.optimizer.get_config()), model.loss)
     return whole
+
+
+def _is_compiled(model: Any) -> bool:
+    return getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None
 
 
 def _loss(model: Any, lost: str) -> tuple[str, tuple[str, ...]]:
@@ -370,7 +375,7 @@ def _loss(model: Any, lost: str) -> tuple[str, tuple[str, ...]]:
 
     lost: why the file's own loss could not be restored.
     """
-    if getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None:
+    if _is_compiled(model):
         return "", ()
     last = [getattr(t._keras_history.operation, "activation", None) for t in model.outputs]
     names = {getattr(a, "__name__", "") for a in last}
