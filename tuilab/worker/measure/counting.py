@@ -146,30 +146,26 @@ class Counted:
             for (op, reason), parts in found.items()
         )
 
-    def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
-        """Return the bytes that these parts (default: all) read as inputs and write as outputs, by piece of
-        memory.
+    def touched(self, parts: Sequence[Part]) -> tuple[dict[Key, float], dict[Key, float]]:
+        """Return the bytes that these parts read as inputs and write as outputs, by piece of memory.
 
         Excludes data that one part produces for another, because this data may stay in a cache or register.
         """
-        some = self.parts if parts is None else parts
         read: dict[Key, float] = defaultdict(float)
         wrote: dict[Key, float] = {}
-        for part in some:
+        for part in parts:
             for key, size in part.reads.items():
                 read[key] += size
             wrote |= part.writes
-        outside = self.results.keys() | self.state
-        if parts is not None:
-            own = Counter(key for part in some for key in part.reads)
-            outside |= {key for key in wrote if self._readers()[key] > own[key]}
+        own = Counter(key for part in parts for key in part.reads)
+        used_by_others = {key for key in wrote if self._readers()[key] > own[key]}
+        outside = self.results.keys() | self.state | used_by_others
         read_in = {
             key: min(size, self.sizes.get(key) or size)
             for key, size in read.items()
             if key not in wrote or key in self.state
         }
-        handed = self.results
-        left = {key: min(size, handed.get(key, size)) for key, size in wrote.items() if key in outside}
+        left = {key: min(size, self.results.get(key, size)) for key, size in wrote.items() if key in outside}
         return read_in, left
 
     def _readers(self) -> Counter[Key]:

@@ -157,16 +157,15 @@ def work_of(found: Counted, *, compiled: bool = False) -> Work:
     compiled: True if XLA compiled the call, so that no TensorFlow kernel is needed.
     """
     stays = () if compiled else found.stays()
-    work = msgspec.structs.replace(_work_of(found), stays=stays)
+    work = msgspec.structs.replace(_work_of(found, found.parts), stays=stays)
     if not stays:
         return work
     moving = [part for part in found.parts if not part.stays]
     return msgspec.structs.replace(work, gpu=_work_of(found, moving))
 
 
-def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
-    read, wrote = found.touched(some)
-    parts = found.parts if some is None else some
+def _work_of(found: Counted, parts: Sequence[Part]) -> Work:
+    read, wrote = found.touched(parts)
     handed = set(found.results) - set(found.arguments) - found.state
     whole = sum(found.sizes[key] for key in found.arguments)
     needed = sum(read.get(key, 0.0) for key in set(found.arguments))
