@@ -149,7 +149,7 @@ def _host_memory(seconds: float, check: Check) -> tuple[tuple[MemoryRoof, ...], 
             count = max(64, working_set // (STREAM_ARRAYS * ITEM * threads))
             again = max(1, PASS_BYTES // (STREAM_ARRAYS * ITEM * threads * count))
             slices = SLICES if working_set == largest else 1
-            parts = list(pool.map(_Arrays, repeat(np, threads), repeat(count), repeat(again), repeat(slices)))
+            parts = list(pool.map(_Arrays, repeat(count, threads), repeat(again), repeat(slices)))
             moved_bytes = count // slices * ITEM * again * threads
             add, copy, read = (
                 arrays * moved_bytes / _best(partial(_everywhere, pool, step, parts), share, check)
@@ -168,8 +168,8 @@ def _everywhere(pool: ThreadPoolExecutor, step: "Callable[[_Arrays], None]", par
 class _Arrays:
     """One thread's three arrays. Each NumPy call covers one slice; a small slice is repeated many times."""
 
-    def __init__(self, np: Any, count: int, again: int, slices: int) -> None:
-        self._np, length = np, count // slices
+    def __init__(self, count: int, again: int, slices: int) -> None:
+        length = count // slices
         # With a stride of zero, one NumPy call repeats the same elements, without the overhead of more calls.
         strided = np.lib.stride_tricks.as_strided
         whole = [np.full(count, value) for value in (0.0, 1.0, 2.0)]
@@ -181,16 +181,16 @@ class _Arrays:
 
     def add(self) -> None:
         a, b, c = self._next()
-        self._np.add(b, c, out=a)
+        np.add(b, c, out=a)
 
     def copy(self) -> None:
         a, b, _ = self._next()
-        self._np.copyto(a, b)
+        np.copyto(a, b)
 
     def read(self) -> None:
         _, b, c = self._next()
-        self._np.maximum.reduce(b, axis=1)
-        self._np.maximum.reduce(c, axis=1)
+        np.maximum.reduce(b, axis=1)
+        np.maximum.reduce(c, axis=1)
 
 
 # GPU memory and link.
@@ -225,7 +225,6 @@ def _gpu_memory(
 
 
 def _link(tf: Any, stopwatch: Stopwatch, name: str) -> LinkRoof:
-
     there = measure_link(tf, stopwatch, "/CPU:0", f"/{name}")
     back = measure_link(tf, stopwatch, f"/{name}", "/CPU:0")
     return LinkRoof(
