@@ -128,10 +128,6 @@ class Channel:
         with contextlib.suppress(OSError):
             os.write(STDERR, f"\n{CLOSED}\n".encode())
 
-    @property
-    def alone(self) -> bool:
-        return self._spool is not None and self._spool.alone
-
     def reader_gone(self) -> None:
         with self._lock:
             self._go_on_alone()
