@@ -106,11 +106,9 @@ class OpKernels:
                 return max(fitting, key=lambda k: k.priority)
         return None
 
-    def gpu_dtypes(self, attribute: str = "") -> tuple[str, ...]:
-        """Return the dtypes of `attribute` that have a GPU kernel; ("any",) if all have one. attribute: by
-        default, the main attribute.
-        """
-        name = attribute or self.main
+    def gpu_dtypes(self) -> tuple[str, ...]:
+        """Return the dtypes of the main attribute that have a GPU kernel; ("any",) if all have one."""
+        name = self.main
         kernels = [k for k in self.kernels if k.device in ("GPU", "DEFAULT")]
         if any(name not in k.types for k in kernels):
             return self.allowed.get(name) or ("any",)
@@ -125,22 +123,16 @@ class OpKernels:
             and (a.name in kernel.host or self.dtype(a, types) in ALWAYS_ON_HOST)
         )
 
-    def data_arguments(self, types: Types) -> tuple[str, ...]:
-        every = (*self.inputs, *self.outputs)
-        return tuple(a.name for a in every if self.dtype(a, types) != "resource")
-
     def answers_on_host(self, kernel: Kernel, types: Types) -> bool:
         """Return True if all data results of `kernel` are in host memory, as for `ZerosLike` on int32.
 
         Outputs that are not of the data's type, such as the output of `Shape`, do not count.
         """
-        host = self.host_arguments(kernel, types)
-        data = self.data_arguments(types)
+        host = set(self.host_arguments(kernel, types))
+        data = {a.name for a in (*self.inputs, *self.outputs) if self.dtype(a, types) != "resource"}
         made = [a for a in self.outputs if a.name in data]
-        of_data = [a for a in made if a.attribute and a.attribute == self.main]
-        return bool(data) and (
-            set(host) == set(data) or (bool(of_data) and {a.name for a in made} <= set(host))
-        )
+        of_data = any(a.attribute and a.attribute == self.main for a in made)
+        return bool(data) and (host == data or (of_data and {a.name for a in made} <= host))
 
     @staticmethod
     def dtype(argument: Argument, types: Types) -> str:

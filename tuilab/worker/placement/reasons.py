@@ -143,7 +143,7 @@ def _refused(kernels: OpKernels, dtype: str, allowed: Sequence[str]) -> Reason:
 
 
 def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
-    registered = kernels.gpu_dtypes() if any(k.device in ("GPU", "DEFAULT") for k in kernels.kernels) else ()
+    registered = kernels.gpu_dtypes()
     dtypes = [d for d in registered if forecast(kernels, {kernels.main: d}).gpu]
     if not gpu_kernels:
         return Reason(
@@ -208,7 +208,7 @@ def causes(placed: Placed, kernels: OpKernels, around: Surroundings) -> list[Rea
         return [would.reason]
     found = [
         _no_gpu(around),
-        _pipeline(placed),
+        PIPELINE if placed.pipeline else None,
         _scope(placed),
         None if would.gpu else would.reason,
         _resource(placed),
@@ -248,10 +248,6 @@ PIPELINE = Reason(
     "the input pipeline runs on the host",
     "the op is part of a function passed to tf.data, which ignores device scopes around the dataset",
 )
-
-
-def _pipeline(placed: Placed) -> Reason | None:
-    return PIPELINE if placed.pipeline else None
 
 
 def _unknown(placed: Placed) -> Reason:
