@@ -13,7 +13,7 @@ import numpy as np
 
 from tuilab.model.ops import BRANCHES, ELEMENT_GATHERS, GATHERS, ROW_GATHERS
 from tuilab.model.ops import names as op_names
-from tuilab.worker.measure.functions import called, functions_of
+from tuilab.worker.measure.functions import behind, called, functions_of
 
 PER_BUCKET = 16
 """Number of different values per bucket of a hash. With fewer values, some buckets would stay empty."""
@@ -326,14 +326,10 @@ def _splits(op: Any, given: Sequence[_Sources]) -> tuple[int, ...]:
 
 
 def _shape(tensor: Any, handles: Mapping[str, Any]) -> tuple[int | None, ...]:
-    from tensorflow.python.ops import handle_data_util
-
     if tensor.dtype.name != "resource":
         return tuple(tensor.shape) if tensor.shape.rank is not None else ()
-    data = handle_data_util.get_handle_data(handles.get(tensor.name, tensor))
-    if data is None or not data.is_set or not data.shape_and_type:
-        return ()
-    return tuple(n.size if n.size >= 0 else None for n in data.shape_and_type[0].shape.dim)
+    held = behind(handles.get(tensor.name, tensor))
+    return tuple(n.size if n.size >= 0 else None for n in held[0].shape.dim) if held else ()
 
 
 def constant(tensor: Any) -> Any:

@@ -55,7 +55,7 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
         raise LookupError(name)
     pairs = list(zip(inner.inputs, operands, strict=False))
     if all(
-        _is_known(own) or not _is_known(given)
+        behind(own) or not behind(given)
         if own.dtype.name in HANDLES
         else own.shape.is_fully_defined() or not given.shape.is_fully_defined()
         for own, given in pairs
@@ -68,14 +68,14 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
         return inner
 
 
-def _is_known(handle: Any) -> bool:
-    """Return True if the shape of the variable or list behind the handle is known. Functions of a SavedModel
-    do not record this shape.
+def behind(handle: Any) -> list[Any]:
+    """Return the shapes and dtypes of the variable or list behind a handle; [] if they are unknown. Functions
+    of a SavedModel do not record them.
     """
     from tensorflow.python.ops import handle_data_util
 
-    found = handle_data_util.get_resource_handle_data(handle)
-    return found is not None and bool(found.is_set)
+    data = handle_data_util.get_handle_data(handle)
+    return list(data.shape_and_type) if data is not None and data.is_set else []
 
 
 def with_shapes(

@@ -20,7 +20,7 @@ from tuilab.model.ops import (
     SHAPES,
     names,
 )
-from tuilab.worker.measure.functions import called, functions_of
+from tuilab.worker.measure.functions import behind, called, functions_of
 from tuilab.worker.models.inputs import BATCH, Spec
 
 _GROWS = names("TensorListSetItem TensorListPushBack")
@@ -252,12 +252,9 @@ def _users(tensor: Any) -> Iterator[Any]:
 def _captured(tensor: Any) -> int:
     from tensorflow.python.framework import dtypes
 
-    data = getattr(tensor, "_handle_data", None)
-    if data is None or not data.is_set or not data.shape_and_type:
-        return 0
     return sum(
         int(dtypes.as_dtype(each.dtype).size) * math.prod(max(1, d.size) for d in each.shape.dim)
-        for each in data.shape_and_type
+        for each in behind(tensor)
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tuilab.model.ops import ARGUMENTS, RESULTS
+from tuilab.worker.measure.functions import behind
 from tuilab.worker.measure.optimised import nbytes
 from tuilab.worker.placement.graphs import pipelines as given_to_pipelines
 from tuilab.worker.placement.names import short
@@ -288,10 +289,10 @@ def _tensor(tensor: Any) -> Tensor:
 def _shape(tensor: Any) -> tuple[int, ...] | None:
     shape = tensor.shape
     if tensor.dtype.name == "resource":
-        data = getattr(tensor, "_handle_data", None)
-        if data is None or len(data.shape_and_type) != 1 or data.shape_and_type[0].shape.unknown_rank:
+        held = behind(tensor)
+        if len(held) != 1 or held[0].shape.unknown_rank:
             return None
-        sizes = tuple(dim.size for dim in data.shape_and_type[0].shape.dim)
+        sizes = tuple(dim.size for dim in held[0].shape.dim)
         return sizes if all(size >= 0 for size in sizes) else None
     return tuple(shape) if shape.is_fully_defined() else None
 
