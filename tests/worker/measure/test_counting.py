@@ -164,6 +164,12 @@ def branch(tf: Any) -> Any:
     return lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x @ x, lambda: x @ x @ x), (tf.ones((128, 128)),)
 
 
+def case(tf: Any) -> Any:
+    few, many = (lambda: x @ x), (lambda: x @ x @ x)
+    x = tf.ones((128, 128))
+    return lambda x: tf.switch_case(tf.constant(-3), [few, few, many]), (x,)
+
+
 def transform(tf: Any) -> Any:
     return lambda x: tf.signal.fft(x), (tf.ones((16, 1024), tf.complex64),)
 
@@ -228,6 +234,7 @@ TRUTHS: dict[Program, tuple[float, float | None, float | None]] = {
     dead: (200**2, 2 * 200**3 + 200**2, 2 * 4 * 200**2),
     folded: (64**2, 2 * N + 64**2, None),
     branch: (2 * 128**3 + 128**2, None, 2 * 4 * 128**2),
+    case: (2 * 2 * 128**3, None, None),
     transform: (16 * 5 * 1024 * 10, None, 2 * 8 * 16 * 1024),
     real_transform: (16 * 2.5 * 1024 * 10, None, 4 * 16 * 1024 + 8 * 16 * 513),
     dense_training: (2 * 2 * 64 * 256 * 128 + 2 * 256 * 128 + 5 * 64 * 128, None, 4 * (64 * 256 + 64 * 128 + 2 * 256 * 128)),

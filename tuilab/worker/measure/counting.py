@@ -464,8 +464,9 @@ class _Body:
         names = functions_of(op)
         taken = self._value(op.inputs[0])
         if taken is not None:
-            at = (0 if bool(taken) else 1) if op.type.endswith("If") else min(int(taken), len(names) - 1)
-            names = [names[at]]
+            # An index outside the branches of a Case takes the last one.
+            at = 1 - bool(taken) if op.type.endswith("If") else int(taken)
+            names = [names[at if 0 <= at < len(names) else -1]]
         tries = [self._try(op, name) for name in names]
         work = [sum(flop(each.graphs.counted.parts).values()) for each in tries]
         least = tries[work.index(min(work))]
