@@ -28,6 +28,8 @@ _AXES = {2: ("length",), 3: ("length", "features"), 4: ("height", "width", "chan
 WORDS = ("red", "green", "blue", "cat", "dog", "house", "tree", "seven")
 INTEGERS = 1_000
 """Exclusive upper limit assumed for integers of unknown range."""
+LIMITS = 8
+"""Maximum number of calls in the search for the limits of the integers."""
 LARGEST_DATA = 2**33
 _RANGE = re.compile(r"(?:is not in|outside the valid range of|is out of range) \[0, (\d+)\)")
 
@@ -330,19 +332,20 @@ class Given:
         return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
 
     def _in_range(self, known: Mapping[str, int], last: bool) -> bool:
-        for _ in range(8):
+        for left in reversed(range(LIMITS)):
             arrays = [self._tf.convert_to_tensor(each) for each in self._made(known, largest=True)]
             try:
                 self._call(*arrays)
                 return True
             except Exception as error:  # a user's layers may raise anything for a size that they refuse
                 invalid = isinstance(error, self._tf.errors.InvalidArgumentError)
-                if invalid and self._data is None and (limit := limit_of(error)) and self._lower(limit):
+                made = invalid and self._data is None
+                if left and made and (limit := limit_of(error)) and self._lower(limit):
                     continue
                 if last:
                     raise
-                return False
-        return True
+                break
+        return False
 
     def _lower(self, limit: int) -> bool:
         integers = [name for name, dtype, _ in self.specs if dtype.startswith(("int", "uint"))]
