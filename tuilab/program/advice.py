@@ -162,8 +162,7 @@ def no_range(case: Case, at: Place) -> list[Unmet]:
     """Return an unmet condition if an argument is passed to Python's `range`, because a tensor would require
     tf.range.
     """
-    tree = source.tree_of(case.sources.get(at[0], ""))
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in ast.walk(source.tree_of(case.sources.get(at[0], ""))):
         if isinstance(node, ast.FunctionDef) and node.lineno == at[1]:
             names = {argument.arg for argument in node.args.args}
             for call in ast.walk(node):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tuilab.program.source import tree_of
+from tuilab.program.source import name_of, tree_of
 
 MOST_DEPTH = 4
 GRAPHS = ("tensorflow", "keras", "tensorflow_probability", "tensorflow_addons", "keras_hub", "keras_nlp")
@@ -49,8 +49,8 @@ def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, .
     The step is the innermost loop or function around the line. Also searches the user's functions that the
     step calls by name.
     """
-    tree = tree_of(sources.get(file, ""))
-    return _find_effects(sources, [(file, _step(tree, line))] if tree is not None else [])
+    around = _around(tree_of(sources.get(file, "")), line, (*_FUNCTIONS, *_LOOPS))
+    return _find_effects(sources, [(file, each.body) for each in around[-1:]])
 
 
 def effects_of(sources: Mapping[str, str], methods: Sequence[str]) -> tuple[Effect, ...]:
@@ -65,7 +65,7 @@ def _find_effects(
 ) -> tuple[Effect, ...]:
     found: dict[str, Effect] = {}
     known = _definitions(sources)
-    waiting = [(file, body, 0) for file, body in bodies if body]
+    waiting = [(file, body, 0) for file, body in bodies]
     seen: set[int] = set()
     while waiting:
         where, body, depth = waiting.pop(0)
@@ -74,24 +74,18 @@ def _find_effects(
         for call in _calls(body):
             if effect := _effect(call, where, names, own):
                 found.setdefault(effect.name, effect)
-            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-            for other, definition in known.get(name, ()) if depth < MOST_DEPTH else ():
+            for other, definition in known.get(name_of(call), ()) if depth < MOST_DEPTH else ():
                 if id(definition) not in seen:
                     seen.add(id(definition))
                     waiting.append((other, definition.body, depth + 1))
     return tuple(found.values())
 
 
-def _around(tree: ast.Module | None, line: int, kinds: tuple[type[_Block], ...]) -> list[_Block]:
+def _around(tree: ast.Module, line: int, kinds: tuple[type[_Block], ...]) -> list[_Block]:
     """Return the statements of these kinds that contain a line, outermost first."""
-    found = [node for node in ast.walk(tree) if isinstance(node, kinds)] if tree is not None else []
+    found = [node for node in ast.walk(tree) if isinstance(node, kinds)]
     around = [node for node in found if node.lineno <= line <= (node.end_lineno or 0)]
     return sorted(around, key=lambda node: node.lineno)
-
-
-def _step(tree: ast.Module, line: int) -> Sequence[ast.stmt]:
-    around = _around(tree, line, (*_FUNCTIONS, *_LOOPS))
-    return around[-1].body if around else []
 
 
 def _calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
@@ -113,22 +107,19 @@ def _definitions(
 ) -> dict[str, list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]]:
     found: dict[str, list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]] = {}
     for file, text in sources.items():
-        tree = tree_of(text)
-        for node in ast.walk(tree) if tree is not None else ():
+        for node in ast.walk(tree_of(text)):
             if isinstance(node, _FUNCTIONS):
                 found.setdefault(node.name, []).append((file, node))
     return found
 
 
-def _origins(tree: ast.Module | None, body: Sequence[ast.stmt]) -> dict[str, str]:
+def _origins(tree: ast.Module, body: Sequence[ast.stmt]) -> dict[str, str]:
     """Map each name in a body to the import or call that it comes from: `np` → `numpy`, `env` → `gym.make`.
 
     A name that a function assigns is not the module's variable of that name. A name with several origins has
     none in the result.
     """
     found: dict[str, str] = {}
-    if tree is None:
-        return found
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:

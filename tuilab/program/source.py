@@ -14,27 +14,30 @@ def place(file: str, line: int) -> str:
 
 
 @cache
-def tree_of(text: str) -> ast.Module | None:
+def tree_of(text: str) -> ast.Module:
+    """Return the syntax tree of a source; an empty one if Python cannot parse the source."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
-        return None
+        return ast.Module([], [])
+
+
+def name_of(call: ast.Call) -> str:
+    """Return the called function's or method's own name; "" if it has none."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _nodes(sources: Mapping[str, str]) -> Iterator[tuple[str, ast.AST]]:
     for file, text in sources.items():
-        tree = tree_of(text)
-        for node in ast.walk(tree) if tree is not None else ():
+        for node in ast.walk(tree_of(text)):
             yield file, node
 
 
 def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
     """Return file and line of the first call of one of these functions; ("", 0) if there is none."""
     for file, node in _nodes(sources):
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in names:
-                return file, node.lineno
+        if isinstance(node, ast.Call) and name_of(node) in names:
+            return file, node.lineno
     return "", 0
 
 
@@ -67,8 +70,7 @@ def text(sources: Mapping[str, str], value: str) -> tuple[str, int]:
 
 def definition(sources: Mapping[str, str], file: str, number: int) -> int:
     """Return the `def` line of the function whose decorators begin at line `number`; `number` if unknown."""
-    tree = tree_of(sources.get(file, ""))
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in ast.walk(tree_of(sources.get(file, ""))):
         if (
             isinstance(node, ast.FunctionDef)
             and node.decorator_list
@@ -90,10 +92,9 @@ def _loops(text: str) -> list[tuple[int, int, int]]:
 
     Cached, because a page needs the loops for hundreds of lines.
     """
-    tree = tree_of(text)
     return [
         (node.lineno, node.lineno + isinstance(node, ast.For | ast.While), node.end_lineno or 0)
-        for node in (ast.walk(tree) if tree is not None else ())
+        for node in ast.walk(tree_of(text))
         if isinstance(node, (ast.For, ast.While, *_COMPREHENSIONS))
     ]
 
@@ -114,10 +115,9 @@ def method(sources: Mapping[str, str], name: str) -> tuple[str, int]:
 
 def loop_names(sources: Mapping[str, str], file: str, number: int) -> set[str]:
     """Return the names that the loops around a line assign."""
-    tree = tree_of(sources.get(file, ""))
     return {
         name.id
-        for node in (ast.walk(tree) if tree is not None else ())
+        for node in ast.walk(tree_of(sources.get(file, "")))
         if isinstance(node, ast.For) and node.lineno < number <= (node.end_lineno or 0)
         for name in ast.walk(node.target)
         if isinstance(name, ast.Name)
@@ -125,10 +125,9 @@ def loop_names(sources: Mapping[str, str], file: str, number: int) -> set[str]:
 
 
 def names_of_call(sources: Mapping[str, str], file: str, number: int) -> set[str]:
-    tree = tree_of(sources.get(file, ""))
     return {
         name.id
-        for node in (ast.walk(tree) if tree is not None else ())
+        for node in ast.walk(tree_of(sources.get(file, "")))
         if isinstance(node, ast.Assign | ast.Expr | ast.Return | ast.AugAssign)
         and node.lineno <= number <= (node.end_lineno or 0)
         for name in ast.walk(node)
@@ -143,10 +142,9 @@ def calls_in_loop(
 
     Also searches the user's own functions that the loop calls by name.
     """
-    tree = tree_of(sources.get(file, ""))
     bodies: list[tuple[str, ast.AST]] = [
         (file, node)
-        for node in (ast.walk(tree) if tree is not None else ())
+        for node in ast.walk(tree_of(sources.get(file, "")))
         if isinstance(node, ast.For | ast.While) and node.lineno == number
     ]
     known = {node.name: (where, node) for where, node in _nodes(sources) if isinstance(node, ast.FunctionDef)}
@@ -156,9 +154,7 @@ def calls_in_loop(
         where, body = bodies.pop(0)
         for node in ast.walk(body):
             if isinstance(node, ast.Call):
-                name = (
-                    node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                )
+                name = name_of(node)
                 if name in names:
                     found.setdefault(name, (where, node.lineno))
                 elif name in known and name not in seen:
@@ -190,10 +186,9 @@ def _around(sources: Mapping[str, str], file: str, number: int) -> tuple[int, st
 @cache
 def _functions(text: str) -> list[tuple[int, int, str]]:
     """Return each function's first and last line, and its name."""
-    tree = tree_of(text)
     return [
         (node.lineno, node.end_lineno or 0, node.name)
-        for node in (ast.walk(tree) if tree is not None else ())
+        for node in ast.walk(tree_of(text))
         if isinstance(node, ast.FunctionDef)
     ]
 
@@ -205,8 +200,8 @@ def trains(sources: Mapping[str, str], file: str, number: int) -> bool:
 
 @cache
 def _training(text: str) -> list[tuple[int, int]]:
-    tree, found = tree_of(text), []
-    for node in ast.walk(tree) if tree is not None else ():
+    found = []
+    for node in ast.walk(tree_of(text)):
         if isinstance(node, ast.With):
             does = any("GradientTape" in ast.unparse(item.context_expr) for item in node.items)
         elif isinstance(node, ast.Call):
@@ -225,10 +220,7 @@ def call_with(sources: Mapping[str, str], name: str, keywords: Container[str]) -
     Returns ("", 0) if there is none.
     """
     calls = [
-        (file, node)
-        for file, node in _nodes(sources)
-        if isinstance(node, ast.Call)
-        and name in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
+        (file, node) for file, node in _nodes(sources) if isinstance(node, ast.Call) and name_of(node) == name
     ]
     given = [(f, n) for f, n in calls if any(k.arg in keywords for k in n.keywords if k.arg)]
     return next(((file, node.lineno) for file, node in given or calls), ("", 0))
