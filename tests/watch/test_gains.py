@@ -21,29 +21,44 @@ from tuilab.program.findings import findings
 from tuilab.program.findings.common import pipeline
 from tuilab.program.fold import INPUT, Calls, Process
 from tuilab.program.gains import at_most, expected_gain, limited_by_input, most_saved, with_trial
+from tuilab.program.window import Seen
 from tuilab.report.program import gained, measured
 
 
-def fit(processors: int, on: str = "compute on CPU") -> Process:
-    """Return a `fit` that waits 30% of the time, while its map works 80% of the time."""
+def profile(process: Process, steps: list[dict[str, float]], stages: dict[str, float] | None = None) -> Seen:
+    """Add a profiler window with these seconds of each step by part, and of each step by iterator."""
+    window = seen()
+    window.steps, window.stages = steps, window.stages if stages is None else stages
+    process.windows.append((Window(start=2.0, end=3.0, steps=len(steps)), window))
+    return window
+
+
+def of_fit(processors: int = 0) -> Process:
     process = Process()
     for told in events():
         process.apply(
             msgspec.structs.replace(told, processors=processors) if isinstance(told, Hello) else told
         )
-    window = seen()
-    window.steps = [{"waiting for input": 0.030, on: 0.065, "python": 0.005}] * 12
-    window.stages = {
-        "Root::Prefetch": 0.1,
-        "Root::Prefetch::Batch": 0.002,
-        "Root::Prefetch::Batch::Map": 0.078,
-    }
-    process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
     return process
 
 
+def fit(processors: int, on: str = "compute on CPU") -> Process:
+    """Return a `fit` that waits 30% of the time, while its map works 80% of the time."""
+    process = of_fit(processors)
+    stages = {"Root::Prefetch": 0.1, "Root::Prefetch::Batch": 0.002, "Root::Prefetch::Batch::Map": 0.078}
+    profile(process, [{"waiting for input": 0.030, on: 0.065, "python": 0.005}] * 12, stages)
+    return process
+
+
+def by_code(process: Process, lasted_s: float = 0.0) -> dict[str, Bottleneck]:
+    every = findings(Case(process, {}, Beside(), lasted_s))
+    found = {each.code: each for each in every}
+    assert len(found) == len(every)
+    return found
+
+
 def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
-    return {each.code: each for each in findings(Case(fit(processors, on), {}, Beside()))}
+    return by_code(fit(processors, on))
 
 
 def test_the_processor_time_of_the_pipeline_raises_only_the_maximum() -> None:
@@ -62,19 +77,13 @@ def test_a_step_on_a_gpu_can_gain_its_waiting_time() -> None:
 @pytest.mark.parametrize(("cpu_s", "told"), [(11.6, True), (5.8, False)])
 def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s: float, told: bool) -> None:
     """A map that only sleeps is not reported, because a prefetch hides its time."""
-    process = Process()
-    for message in events():
-        if isinstance(message, Hello):
-            message = msgspec.structs.replace(message, processors=2)
-        process.apply(message)
+    process = of_fit(2)
     process.apply(
         Steps(now=process.last + 5.8, cpu=cpu_s, calls=((0, process.last, process.last + 0.1, False),))
     )
-    window = seen()
-    window.steps = [{"waiting for input": 0.005, "compute on CPU": 0.095}] * 12
-    window.stages = {"Root::Prefetch": 0.1, "Root::Prefetch::Batch::Map": 0.09}
-    process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
-    found = {each.code: each for each in findings(Case(process, {}, Beside()))}
+    stages = {"Root::Prefetch": 0.1, "Root::Prefetch::Batch::Map": 0.09}
+    profile(process, [{"waiting for input": 0.005, "compute on CPU": 0.095}] * 12, stages)
+    found = by_code(process)
     assert ("python-in-map" in found) is told and "input-bound" not in found
     if told:
         assert found["python-in-map"].gain_at_most == pytest.approx(1 / (1 - 0.05 - (0.9 - 0.05) / 2))
@@ -96,11 +105,9 @@ def map_in_turn(cpu_s: float, delayed: float = 0.0) -> Bottleneck | None:
         process.apply(message)
     calls = ((0, process.last, process.last + 0.1, False),)
     process.apply(Steps(now=process.last + 5.8, cpu=cpu_s, delayed=delayed, calls=calls))
-    window = seen()
-    window.steps = [{"waiting for input": 0.05, "compute on CPU": 0.05}] * 40
-    window.stages = {"Root::Batch": 0.002, "Root::Batch::Map": 0.048}
-    process.windows = [(Window(start=2.0, end=3.0, steps=len(window.steps)), window)]
-    return {each.code: each for each in findings(Case(process, {}, Beside()))}.get("serial-map")
+    stages = {"Root::Batch": 0.002, "Root::Batch::Map": 0.048}
+    profile(process, [{"waiting for input": 0.05, "compute on CPU": 0.05}] * 40, stages)
+    return by_code(process).get("serial-map")
 
 
 def test_work_in_parallel_needs_processors_that_are_free() -> None:
@@ -128,7 +135,7 @@ def test_time_of_retraced_calls_can_be_gained_too() -> None:
     process.apply(Function(number=0, name="step", file="train.py", line=3, own=True))
     process.apply(Traces(number=0, traces=rates))
     process.apply(Steps(now=at, calls=tuple(calls)))
-    (of,) = (each for each in findings(Case(process, {}, Beside())) if each.code == "retraced")
+    of = by_code(process)["retraced"]
     total = at - 2.0
     assert of.gain_at_most == pytest.approx(total / (total - 18 * 0.1))
     assert of.gain_ci95 is not None
@@ -142,10 +149,8 @@ def test_profiling_does_not_reduce_the_time_between_calls() -> None:
     process.apply(Hello(pid=7, parent=1, now=1.0))
     process.apply(Function(number=0, name="step", file="train.py", line=3, own=True, caller=("train.py", 9)))
     process.apply(Steps(now=3.2, calls=calls, samples=(("train.py", 12, "on_train_batch_end", "", -1, 20),)))
-    window = seen()
-    window.steps = [{"python": 0.005, "compute on CPU": 0.002}] * 12
-    process.windows.append((Window(start=2.0, end=2.1, steps=12), window))
-    (of,) = (each for each in findings(Case(process, {}, Beside())) if each.code == "between-steps")
+    profile(process, [{"python": 0.005, "compute on CPU": 0.002}] * 12)
+    of = by_code(process)["between-steps"]
     assert of.gain_at_most == pytest.approx(7 / 2)
     assert of.gain_ci95 is not None and of.gain_ci95[1] == pytest.approx(6 / 1, rel=0.01)
 
@@ -159,10 +164,10 @@ def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
     process.apply(Hello(pid=7, parent=1, now=1.0))
     process.apply(Function(number=0, name="step", file="train.py", line=3, own=True, caller=("train.py", 9)))
     process.apply(Steps(now=3.5, calls=calls, samples=(("train.py", 12, "on_train_batch_end", "", -1, 20),)))
-    window = seen()
-    window.steps = [{"python": 0.005, "dispatch": 0.001, "scheduling": 0.0005, "compute on CPU": 0.0005}] * 12
-    process.windows.append((Window(start=2.0, end=2.1, steps=12), window))
-    (of,) = (each for each in findings(Case(process, {}, Beside())) if each.code == "between-steps")
+    profile(
+        process, [{"python": 0.005, "dispatch": 0.001, "scheduling": 0.0005, "compute on CPU": 0.0005}] * 12
+    )
+    of = by_code(process)["between-steps"]
     assert of.gain_at_most == pytest.approx(7 / 2, rel=0.01)
     assert of.gain_ci95 is not None and of.gain_ci95[1] == pytest.approx(7 / 0.5, rel=0.01)
     assert "starting ops (21% of a step) may also become faster" in of.message
@@ -171,13 +176,8 @@ def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
 @pytest.mark.parametrize("outer", ["Batch", "MapAndBatch"])
 def test_gains_of_the_same_time_say_so_and_follow_each_other(outer: str) -> None:
     """Together, fixing the Python code in the map and adding a prefetch save no more than the whole wait."""
-    process = Process()
-    for told in events():
-        process.apply(told)
-    window = seen()
-    window.steps = [{"waiting for input": 0.030, "compute on CPU": 0.065, "python": 0.005}] * 12
-    window.stages = {f"Root::{outer}": 0.001, f"Root::{outer}::Map": 0.03}
-    process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
+    process, stages = of_fit(), {f"Root::{outer}": 0.001, f"Root::{outer}::Map": 0.03}
+    profile(process, [{"waiting for input": 0.030, "compute on CPU": 0.065, "python": 0.005}] * 12, stages)
     first, *parts = (each for each in findings(Case(process, {}, Beside())) if each.code != "retraced")
     assert first.code == "input-bound" and first.part_of is None and "parallel" not in first.remedy
     ahead = outer == "MapAndBatch"  # it prepares the next batch during the step
@@ -205,14 +205,13 @@ def eager_step(
     waited = tuple((2.034 + n * 0.034 - 0.034 * waits, 0.034 * waits) for n in range(200))
     process.apply(Hello(pid=7, parent=1, now=1.0))
     process.apply(Steps(now=9.0, calls=calls, waits=waited, tapes=((*at, 200, False),)))
-    window, left = seen(), 0.034 * (1 - waits)
-    window.steps = [
+    left = 0.034 * (1 - waits)
+    steps = [
         {"waiting for input": 0.034 * waits, "python": 0.96 * left, "compute on CPU": share * left}
         for share in (0.01, 0.04, 0.07) * 4
     ]
-    window.stages, window.preparing = dict.fromkeys(stages, 0.034), 0.034 * beside
-    window.ops.clear()
-    process.windows.append((Window(start=2.0, end=3.0, steps=12), window))
+    window = profile(process, steps, dict.fromkeys(stages, 0.034))
+    window.preparing, window.ops = 0.034 * beside, {}
     return Case(process, {}, Beside(), 10.0)
 
 
@@ -266,7 +265,7 @@ def generator(**spent: float) -> dict[str, Bottleneck]:
 
     spent: seconds per step of the pipeline's stages; those that make batches wait for their inputs.
     """
-    process, window = Process(), seen()
+    process = Process()
     for told in events():
         if isinstance(told, Dataset):
             kinds = [
@@ -281,11 +280,10 @@ def generator(**spent: float) -> dict[str, Bottleneck]:
             ]
             told = msgspec.structs.replace(told, stages=tuple(stages))
         process.apply(told)
-    window.steps = [{"waiting for input": 0.060, "compute on GPU": 0.040}] * 12
     merged, path = "Root::Prefetch::MapAndBatch", "Root::Prefetch::MapAndBatch::FlatMap"
-    window.stages = {merged: sum(spent.values()), path: 0.0, f"{path}[0]::Generator": spent["made"]}
-    process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
-    return {each.code: each for each in findings(Case(process, {}, Beside()))}
+    stages = {merged: sum(spent.values()), path: 0.0, f"{path}[0]::Generator": spent["made"]}
+    profile(process, [{"waiting for input": 0.060, "compute on GPU": 0.040}] * 12, stages)
+    return by_code(process)
 
 
 def test_each_stage_of_a_serial_pipeline_saves_its_own_part() -> None:
@@ -354,10 +352,8 @@ def test_steps_that_trace_are_weighed_as_often_as_the_program_traces() -> None:
         process.apply(Function(number=0, name="step", file="train.py", line=3, own=True))
         process.apply(Traces(number=0, traces=((0.01, None),) * traces))
         process.apply(Steps(now=9.0, calls=calls))
-        window = seen()
-        window.steps = [{"tracing and compiling": 0.09, "compute on CPU": 0.01}] * 8
-        window.steps += [{"compute on CPU": 0.01} for _ in range(4)]
-        process.windows.append((Window(start=2.0, end=3.0, steps=12), window))
+        some = [{"tracing and compiling": 0.09, "compute on CPU": 0.01}] * 8
+        profile(process, some + [{"compute on CPU": 0.01}] * 4)
         share = process.share("tracing")
         assert share == pytest.approx(0.0 if traces == 10 else 0.72 / 0.84)
 
@@ -403,11 +399,8 @@ def test_a_wait_of_the_first_pass_counts_for_the_steps_that_have_it(cached: bool
         calls.append((0, at + waited, at + waited + 0.010, False))
         at += waited + 0.010
     process.apply(Steps(now=at, calls=tuple(calls), waits=tuple(waits)))
-    window = seen()
-    window.steps = [{INPUT: 0.030, "compute on CPU": 0.010}] * 12
-    window.stages = {"Root::Map": 0.030}
-    process.windows.append((Window(start=1.0, end=1.5, steps=12), window))
-    (of,) = (each for each in findings(Case(process, {}, Beside(), at - 1.0)) if each.code == "input-bound")
+    profile(process, [{INPUT: 0.030, "compute on CPU": 0.010}] * 12, {"Root::Map": 0.030})
+    of = by_code(process, at - 1.0)["input-bound"]
     assert of.saves_s == pytest.approx(50 * 0.030, rel=0.1)
     assert of.share == pytest.approx(1.515 / 3.5, rel=0.1)
     assert ("later passes over the data hardly wait" in of.remedy) is cached
@@ -434,7 +427,7 @@ def test_the_validation_of_fit_waits_for_the_pipeline_that_it_shares() -> None:
         waits.steps = [{"waiting for input": 0.05, "compute on CPU": 0.05}] * 4
         if profiled:
             process.windows.append((msgspec.structs.replace(window, step=99), waits))
-        return {each.code: each for each in findings(Case(process, {}, Beside(), 4.0))}
+        return by_code(process, 4.0)
 
     alone, shared, apart = found(True, validates=False), found(True), found(False)
     bound = [each["input-bound"] for each in (alone, shared, apart)]
@@ -483,6 +476,6 @@ def test_the_first_batch_of_an_epoch_raises_the_maximum_of_an_input_bound_fit() 
         calls = process.steps
         usual = calls.ends[-1] - calls.starts[-1]
         calls.add(calls.ends[-1], calls.ends[-1] + usual + longer, traced=False)
-        found = {each.code: each for each in findings(Case(process, {}, Beside(), 10.0))}["input-bound"]
+        found = by_code(process, 10.0)["input-bound"]
         most.append(most_saved(found))
     assert 0.5 < most[1] - most[0] <= 1.0
