@@ -165,12 +165,11 @@ def no_range(case: Case, at: Place) -> list[Unmet]:
     for node in ast.walk(source.tree_of(case.sources.get(at[0], ""))):
         if isinstance(node, ast.FunctionDef) and node.lineno == at[1]:
             names = {argument.arg for argument in node.args.args}
-            for call in ast.walk(node):
-                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "range":
-                    used = {n.id for a in call.args for n in ast.walk(a) if isinstance(n, ast.Name)}
-                    if used & names:
-                        here = place(at[0], call.lineno)
-                        return [Unmet(f"range() does not accept a tensor: use tf.range{here}")]
+            calls = (call for call in ast.walk(node) if isinstance(call, ast.Call))
+            for call in calls:
+                if getattr(call.func, "id", "") == "range" and source.names_in(*call.args) & names:
+                    here = place(at[0], call.lineno)
+                    return [Unmet(f"range() does not accept a tensor: use tf.range{here}")]
     return []
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tuilab.program.source import name_of, tree_of
+from tuilab.program.source import name_of, names_in, tree_of
 
 MOST_DEPTH = 4
 GRAPHS = ("tensorflow", "keras", "tensorflow_probability", "tensorflow_addons", "keras_hub", "keras_nlp")
@@ -227,25 +227,23 @@ def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:
     loop = around[-1]
     assigned: list[tuple[set[str], set[str], bool]] = []
     given: set[str] = set()
+
+    def on_line(node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or 0)
+
     for node in ast.walk(loop):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            into = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-            read = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            into, read = names_in(*targets), names_in(node.value)
             if isinstance(node, ast.AugAssign):
                 read |= into
-            here = any(
-                isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or 0)
-                for n in ast.walk(node.value)
-            )
-            assigned.append((into, read, here))
+            assigned.append((into, read, any(map(on_line, ast.walk(node.value)))))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ADDING:
             into = {n.id for n in (node.func.value,) if isinstance(n, ast.Name)}
-            inner = [n for each in node.args for n in ast.walk(each)]
-            here = any(isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or 0) for n in inner)
-            assigned.append((into, into | {n.id for n in inner if isinstance(n, ast.Name)}, here))
-        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or 0):
-            given |= {n.id for each in node.args for n in ast.walk(each) if isinstance(n, ast.Name)}
+            here = any(on_line(n) for each in node.args for n in ast.walk(each))
+            assigned.append((into, into | names_in(*node.args), here))
+        if isinstance(node, ast.Call) and on_line(node):
+            given |= names_in(*node.args)
     answers = {name for into, _, here in assigned if here for name in into}
     for _ in range(len(assigned)):
         answers |= {name for into, read, _ in assigned if read & answers for name in into}

@@ -27,6 +27,10 @@ def name_of(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
+def names_in(*nodes: ast.AST) -> set[str]:
+    return {name.id for node in nodes for name in ast.walk(node) if isinstance(name, ast.Name)}
+
+
 def _nodes(sources: Mapping[str, str]) -> Iterator[tuple[str, ast.AST]]:
     for file, text in sources.items():
         for node in ast.walk(tree_of(text)):
@@ -115,24 +119,17 @@ def method(sources: Mapping[str, str], name: str) -> tuple[str, int]:
 
 def loop_names(sources: Mapping[str, str], file: str, number: int) -> set[str]:
     """Return the names that the loops around a line assign."""
-    return {
-        name.id
-        for node in ast.walk(tree_of(sources.get(file, "")))
-        if isinstance(node, ast.For) and node.lineno < number <= (node.end_lineno or 0)
-        for name in ast.walk(node.target)
-        if isinstance(name, ast.Name)
-    }
+    loops = (node for node in ast.walk(tree_of(sources.get(file, ""))) if isinstance(node, ast.For))
+    return names_in(*(loop.target for loop in loops if loop.lineno < number <= (loop.end_lineno or 0)))
 
 
 def names_of_call(sources: Mapping[str, str], file: str, number: int) -> set[str]:
-    return {
-        name.id
+    statements = (
+        node
         for node in ast.walk(tree_of(sources.get(file, "")))
         if isinstance(node, ast.Assign | ast.Expr | ast.Return | ast.AugAssign)
-        and node.lineno <= number <= (node.end_lineno or 0)
-        for name in ast.walk(node)
-        if isinstance(name, ast.Name)
-    }
+    )
+    return names_in(*(each for each in statements if each.lineno <= number <= (each.end_lineno or 0)))
 
 
 def calls_in_loop(
