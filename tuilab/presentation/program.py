@@ -212,6 +212,14 @@ def chart(page: Page, steps: Mapping[int, float]) -> Chart:
     )
 
 
+NOT_YET = {
+    "account": "No time has been accounted for",
+    "functions": "No tf.function has been called",
+    "processes": "No process has imported TensorFlow",
+    "input": "No dataset has been iterated over",
+}
+
+
 def why_empty(part: str, page: Page, *, running: bool) -> str:
     """Explain why a part of the screen is empty. part: findings, steps, parts, ops, functions, stages or
     output.
@@ -228,14 +236,8 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
         if not page.steps.kind or not page.cost.windows:
             return "No finding yet." if running else "No finding; see Notes for what could not be observed."
         return "No bottleneck found" + (" so far." if running else ".")
-    if part == "account":
-        return "No time has been accounted for" + (" yet." if running else ".")
-    if part == "functions":
-        return "No tf.function has been called" + (" yet." if running else ".")
-    if part == "processes":
-        return "No process has imported TensorFlow" + (" yet." if running else ".")
-    if part == "input":
-        return "No dataset has been iterated over" + (" yet." if running else ".")
+    if part in NOT_YET:
+        return NOT_YET[part] + (" yet." if running else ".")
     if not page.steps.kind:
         return (
             "No step was detected. A tf.function, gradient tape or dataset is recognized at its third use, "
