@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.calling import TUILAB, environment
+from tests.calling import TUILAB, begun, environment
+from tests.calling import run as tuilab
 from tuilab.runner.watched import Listener, run
 
 PLAIN = """
@@ -39,11 +40,20 @@ def both(
     )
 
 
+def started(tmp_path: Path, text: str, *words: str, **how: int) -> "subprocess.Popen[str]":
+    """Watch a program, and wait until it prints `ready`."""
+    file = tmp_path / "train.py"
+    file.write_text(text)
+    page = ("-o", str(tmp_path / "page.txt"))
+    process = begun(tmp_path, "watch", "--plain", *page, str(file), *words, **how)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    return process
+
+
 def test_an_option_after_the_program_goes_to_it_with_a_note(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text("import sys; print(sys.argv[1:])")
-    command = [*TUILAB, "watch", str(file), "--fail-on", "any", "--lr=1", "--json=x"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), timeout=120)
+    done = tuilab(tmp_path, "watch", str(file), "--fail-on", "any", "--lr=1", "--json=x")
     assert done.returncode == 0 and done.stdout == "['--fail-on', 'any', '--lr=1', '--json=x']\n"
     notes = [line for line in done.stderr.splitlines() if "comes after the program" in line]
     assert [note.split()[1] for note in notes] == ["--fail-on", "--json=x"]
@@ -164,41 +174,27 @@ def test_a_daemon_continues_after_its_program_ends(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_twice_reaches_the_program_twice(tmp_path: Path) -> None:
-    file = tmp_path / "train.py"
-    file.write_text(
+    process = started(
+        tmp_path,
         # `signal.pause` would miss a signal that arrived just before it
         "import time\n"
         "for number in range(2):\n"
         "    try:\n        print('ready', flush=True)\n        while True: time.sleep(0.05)\n"
         "    except KeyboardInterrupt:\n        print('interrupted', flush=True)\n"
-        "raise SystemExit(5)\n"
-    )
-    process = subprocess.Popen(
-        [*TUILAB, "watch", "--plain", "-o", str(tmp_path / "page.txt"), str(file)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(tmp_path),
+        "raise SystemExit(5)\n",
     )
     assert process.stdout is not None
-    for _ in range(2):
-        assert process.stdout.readline() == "ready\n"
+    for following in ("ready\n", ""):
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted\n"
+        assert process.stdout.readline() == following
     assert process.wait(60) == 5
 
 
 def test_only_the_thread_that_forwards_signals_receives_them(tmp_path: Path) -> None:
     """Another thread would lose a signal that arrives while the main thread forwards the one before."""
-    file = tmp_path / "train.py"
-    file.write_text("print('ready', flush=True)\nimport sys; sys.stdin.readline()\n")
-    process = subprocess.Popen(
-        [*TUILAB, "watch", "--plain", "-o", str(tmp_path / "page.txt"), str(file)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(tmp_path),
-    )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    text = "print('ready', flush=True)\nimport sys; sys.stdin.readline()\n"
+    process = started(tmp_path, text, stdin=subprocess.PIPE)
     tasks = Path(f"/proc/{process.pid}/task")
     masks = {
         int(task.name): int(re.findall(r"SigBlk:\s*(\w+)", (task / "status").read_text())[0], 16)
@@ -212,20 +208,13 @@ def test_only_the_thread_that_forwards_signals_receives_them(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
 def test_signals_are_passed_on(tmp_path: Path, number: signal.Signals) -> None:
-    file = tmp_path / "train.py"
-    file.write_text(
+    process = started(
+        tmp_path,
         "import signal, sys, time\n"
         f"signal.signal({int(number)}, lambda *_: sys.exit(7))\n"
         "print('ready', flush=True)\n"
-        "while True: time.sleep(0.05)\n"
+        "while True: time.sleep(0.05)\n",
     )
-    process = subprocess.Popen(
-        [*TUILAB, "watch", "--plain", "-o", str(tmp_path / "page.txt"), str(file)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(tmp_path),
-    )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.send_signal(number)
     assert process.wait(60) == 7
 
@@ -243,15 +232,8 @@ def test_suspending_a_watcher_does_not_end_the_program(tmp_path: Path) -> None:
     """Ctrl-Z and `fg` interrupt the system call in which tuilab waits for a signal. Python may then report a
     signal that was never sent.
     """
-    file = tmp_path / "train.py"
-    file.write_text(GOES_ON)
-    process = subprocess.Popen(
-        [*TUILAB, "watch", "--plain", "-o", str(tmp_path / "page.txt"), str(file), str(tmp_path / "go")],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(tmp_path),
-    )
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    process = started(tmp_path, GOES_ON, str(tmp_path / "go"))
+    assert process.stdout is not None
     for _ in range(3):
         process.send_signal(signal.SIGSTOP)
         time.sleep(0.7)
@@ -294,12 +276,7 @@ def test_a_program_that_ends_at_once_is_not_waited_for() -> None:
 
 
 def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*TUILAB, "watch", "--plain", "/nowhere/python"],
-        capture_output=True,
-        text=True,
-        env=environment(tmp_path),
-    )
+    done = tuilab(tmp_path, "watch", "--plain", "/nowhere/python")
     assert done.returncode == 2 and "/nowhere/python" in done.stderr
 
 
@@ -341,18 +318,8 @@ def test_the_profiler_of_the_program_has_precedence(tmp_path: Path) -> None:
         "assert len(glob.glob(sys.argv[1] + '/**/*.xplane.pb', recursive=True)) == 3\n"
     )
     out = tmp_path / "page.json"
-    command = [
-        *TUILAB,
-        "watch",
-        "--plain",
-        "--every",
-        "0.5",
-        "--json",
-        str(out),
-        str(file),
-        tempfile.mkdtemp(),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), timeout=120)
+    words = ("--every", "0.5", "--json", str(out), str(file), tempfile.mkdtemp())
+    done = tuilab(tmp_path, "watch", "--plain", *words)
     page = json.loads(out.read_bytes())
     assert done.returncode == page["exit_code"] == 0, done.stderr
     assert page["cost"]["windows"] >= 1
@@ -388,9 +355,8 @@ def test_each_process_has_a_row_and_no_process_is_left(tmp_path: Path) -> None:
         "    for one in children: one.join()\n"
         "    print([one.exitcode for one in children])\n"
     )
-    settings = {**environment(tmp_path), "TMPDIR": str(tmp_path)}
-    command = [*TUILAB, "watch", "--plain", "--json", str(out), str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, env=settings, timeout=120)
+    env = environment(tmp_path, TMPDIR=str(tmp_path))
+    done = tuilab(tmp_path, "watch", "--plain", "--json", str(out), str(file), env=env)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "[0, 1]"), done.stderr
     page = json.loads(out.read_bytes())
     assert len(page["processes"]) == 2
@@ -400,17 +366,8 @@ def test_each_process_has_a_row_and_no_process_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_program_continues_when_the_lab_is_killed(tmp_path: Path) -> None:
-    file = tmp_path / "train.py"
-    file.write_text(STEPS)
-    process = subprocess.Popen(
-        [*TUILAB, "watch", "--plain", str(file)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(tmp_path),
-    )
+    process = started(tmp_path, STEPS)
     assert process.stdout is not None and process.stderr is not None
-    assert process.stdout.readline() == "ready\n"
     process.kill()
     assert process.stdout.read() == "done\n"
     assert "Traceback" not in process.stderr.read()
