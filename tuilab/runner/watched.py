@@ -23,6 +23,7 @@ import threading
 import tty
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -196,12 +197,19 @@ def python() -> str:
     return sys.executable
 
 
-def _environment(listener: Listener, options: str) -> dict[str, str]:
+def _spawn(command: Sequence[str], listener: Listener, options: str, **how: Any) -> int:
+    """Start a program with the observer on its Python path, and return its process id.
+
+    how: arguments for `os.posix_spawnp`. Raises InputError for a program that cannot be started.
+    """
     environment = dict(os.environ)
     environment[observer.ADDRESS], environment[observer.OPTIONS] = os.fspath(listener.address), options
     paths = [os.fspath(observer.FOLDER), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    return environment
+    try:
+        return os.posix_spawnp(command[0], list(command), environment, **how)
+    except OSError as error:
+        raise InputError("watch", command[0], f"an executable program: {error.strerror}") from None
 
 
 class Hosted:
@@ -230,10 +238,10 @@ class Hosted:
         name = os.ttyname(slave)
         try:
             # A session leader's controlling terminal is the first terminal that it opens.
-            self.pid = os.posix_spawnp(
-                command[0],
-                list(command),
-                _environment(listener, options),
+            self.pid = _spawn(
+                command,
+                listener,
+                options,
                 file_actions=[
                     (os.POSIX_SPAWN_OPEN, 0, name, os.O_RDWR, 0),
                     (os.POSIX_SPAWN_DUP2, 0, 1),
@@ -242,9 +250,9 @@ class Hosted:
                 setsid=True,
                 setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT],
             )
-        except OSError as error:
+        except InputError:
             os.close(self._terminal)
-            raise InputError("watch", command[0], f"an executable program: {error.strerror}") from None
+            raise
         finally:
             os.close(slave)
         self._reading = threading.Thread(target=self._read, daemon=True)
@@ -345,20 +353,11 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
     Must be called from the main thread. Signals from the terminal's keys, such as Ctrl-C, reach the program
     directly. Raises InputError for a program that cannot be started.
     """
-    environment = _environment(listener, options)
     passed = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, passed | {signal.SIGCHLD, signal.SIGCONT})
     try:
-        try:
-            pid = os.posix_spawnp(
-                command[0],
-                list(command),
-                environment,
-                setsigmask=before,
-                setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
-            )
-        except OSError as error:
-            raise InputError("watch", command[0], f"an executable program: {error.strerror}") from None
+        defaults = [signal.SIGPIPE, signal.SIGXFSZ]
+        pid = _spawn(command, listener, options, setsigmask=before, setsigdef=defaults)
         states, waiting = queue.SimpleQueue[int](), threading.get_ident()
         _started(_wait, pid, states, waiting)
         while True:
