@@ -224,20 +224,23 @@ class Asked:
         return True
 
 
+def said(app: TestLab, words: str) -> bool:
+    return any(words in told.message for told in app._notifications)
+
+
 async def test_a_key_captures_the_step_or_a_function(tmp_path: Path, made, monkeypatch) -> None:
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     asked = made._listener = Asked()
     app = lab(tmp_path, watching=made)
 
-    def said(words: str) -> bool:
-        return any(words in told.message for told in app._notifications)
-
     async with opened(app) as pilot:
         await press(pilot, app, "c")
-        await until(pilot, lambda: said("Nothing was captured: none of the program's steps is a tf.function"))
+        await until(
+            pilot, lambda: said(app, "Nothing was captured: none of the program's steps is a tf.function")
+        )
         watched.play(made)
         await press(pilot, app, "c")
-        await until(pilot, lambda: said("will be captured at its next call"))
+        await until(pilot, lambda: said(app, "will be captured at its next call"))
         of = made.program.busiest
         assert of is not None and [number for number, _ in asked.words] == [of.step]
         await press(pilot, app, "4")
@@ -247,20 +250,26 @@ async def test_a_key_captures_the_step_or_a_function(tmp_path: Path, made, monke
         assert asked.words[-1] == (first.number, first.name.rpartition(".")[2])
         assert first.number != of.step
         made.take(1, Caught(number=1, folder="x", problem="ValueError: it was given no tensor\nat all"), None)
-        await until(pilot, lambda: said("could not be captured: ValueError: it was"))
+        await until(pilot, lambda: said(app, "could not be captured: ValueError: it was"))
         watched.end(made, 0)
         await until(pilot, lambda: "capture" not in offered(app))
         await press(pilot, app, "c")
         assert len(asked.words) == 2
 
 
-async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
-    tmp_path: Path, made, monkeypatch
-) -> None:
+@pytest.fixture
+def asked(tmp_path: Path, made: Watching, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Let the screen capture steps, and try only the change of the finding about the input."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     monkeypatch.setattr("tuilab.tui.screens.watching.can_try", lambda finding: finding.code == "input-bound")
-    asked, folders = Asked(), list[str]()
-    made._listener = asked
+    made._listener = asked = Asked()  # type: ignore[assignment]
+    return asked
+
+
+async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
+    tmp_path: Path, made, asked, monkeypatch
+) -> None:
+    folders = list[str]()
 
     async def attempt(folder: str, *about: object) -> Tried:
         folders.append(folder)
@@ -270,9 +279,6 @@ async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
 
     monkeypatch.setattr("tuilab.tui.screens.watching.attempt", attempt)
     app = lab(tmp_path, watching=made)
-
-    def said(words: str) -> bool:
-        return any(words in told.message for told in app._notifications)
 
     async with opened(app) as pilot:
         watched.play(made)
@@ -288,7 +294,7 @@ async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
         await press(pilot, app, "down")
         assert "input-bound: measuring" in about() and text(app).count("enter stops it") == 1
         await press(pilot, app, "enter")
-        await until(pilot, lambda: said("The trial of input-bound was stopped"))
+        await until(pilot, lambda: said(app, "The trial of input-bound was stopped"))
         assert made.page.findings[0].tried is None and "stops it" not in text(app)
         await press(pilot, app, "up", "enter", "enter")
         made.take(1, Caught(number=1, folder="unwanted"), None)
@@ -307,11 +313,8 @@ async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
 
 
 async def test_a_trial_ends_with_the_program_before_the_capture_and_outlives_it_after(
-    tmp_path: Path, made, monkeypatch
+    tmp_path: Path, made, asked, monkeypatch
 ) -> None:
-    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
-    monkeypatch.setattr("tuilab.tui.screens.watching.can_try", lambda finding: finding.code == "input-bound")
-    made._listener = Asked()
 
     async def attempt(*about: object) -> Tried:
         await asyncio.Event().wait()
@@ -320,15 +323,14 @@ async def test_a_trial_ends_with_the_program_before_the_capture_and_outlives_it_
     monkeypatch.setattr("tuilab.tui.screens.watching.attempt", attempt)
     app = lab(tmp_path, watching=made)
 
-    def said(words: str) -> bool:
-        return any(words in told.message for told in app._notifications)
-
     async with opened(app) as pilot:
         watched.play(made)
         await until(pilot, lambda: "enter measures your step with the change" in text(app))
         await press(pilot, app, "enter")
         watched.end(made, 0)
-        await until(pilot, lambda: said("input-bound was not tried: the program ended before its next step"))
+        await until(
+            pilot, lambda: said(app, "input-bound was not tried: the program ended before its next step")
+        )
         assert "stops it" not in text(app)
     made.program.exit_code = made.program.ended = None
     made.draw()
@@ -339,7 +341,7 @@ async def test_a_trial_ends_with_the_program_before_the_capture_and_outlives_it_
         watched.end(made, 0)
         await until(pilot, lambda: "measuring your step …, enter stops it" in text(app))
         await press(pilot, app, "enter")
-        assert said("The trial of input-bound was stopped") and app.lab is None, "it opened no preset"
+        assert said(app, "The trial of input-bound was stopped") and app.lab is None, "it opened no preset"
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -352,16 +354,13 @@ async def test_each_view_asks_for_a_path_and_explains_the_keys_of_the_lab(
     watched.end(made, 0) if ended else None
     app = lab(tmp_path, watching=made)
 
-    def said(words: str) -> bool:
-        return any(words in told.message for told in app._notifications)
-
     async with opened(app, size) as pilot:
         for key in TITLES:
             app.clear_notifications()
             await press(pilot, app, str(list(TITLES).index(key) + 1))
             for lab_key in "wa":
                 await press(pilot, app, lab_key)
-            await until(pilot, lambda: said("This key works in the lab; o opens a file there."))
+            await until(pilot, lambda: said(app, "This key works in the lab; o opens a file there."))
             await press(pilot, app, "question_mark")
             assert "A watched program" in text(app)
             await press(pilot, app, "escape", "ctrl+p", *"file in")
@@ -372,9 +371,11 @@ async def test_each_view_asks_for_a_path_and_explains_the_keys_of_the_lab(
             assert isinstance(app.screen, WatchScreen)
         if ended:
             await press(pilot, app, *"xic")
-            assert said("The program has ended.") and said("Nothing was captured: the program has ended.")
+            assert said(app, "The program has ended.") and said(
+                app, "Nothing was captured: the program has ended."
+            )
         await press(pilot, app, "escape")
-        assert said("No lab is open; o opens a file in one, q leaves.")
+        assert said(app, "No lab is open; o opens a file in one, q leaves.")
         assert not list(tmp_path.glob("tuilab-watch-*"))
 
 
@@ -424,7 +425,7 @@ async def test_enter_opens_the_preset_of_a_finding_with_the_sizes_of_the_program
         assert f"enter opens preset slow-map: {why}" in text(app), text(app)
         await pilot.press("enter")
         await until(pilot, lambda: app.lab is not None and app.lab.state.settings is not None)
-        await until(pilot, lambda: any("does not run your step" in n.message for n in app._notifications))
+        await until(pilot, lambda: said(app, "does not run your step"))
         assert app.lab is not None
         settings = lambda: app.lab.state.settings  # noqa: E731
         await until(pilot, lambda: settings().preset.name == "slow-map" and settings().values["batch"] == 64)
@@ -438,12 +439,7 @@ async def test_enter_opens_the_preset_of_a_finding_with_the_sizes_of_the_program
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_the_key_bar_offers_only_what_acts_on_the_finding(
-    tmp_path: Path, made, monkeypatch, size
-) -> None:
-    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
-    monkeypatch.setattr("tuilab.tui.screens.watching.can_try", lambda finding: finding.code == "input-bound")
-    made._listener = Asked()
+async def test_the_key_bar_offers_only_what_acts_on_the_finding(tmp_path: Path, made, asked, size) -> None:
     watched.play(made)
     app = lab(tmp_path, watching=made)
 
