@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -106,6 +107,13 @@ def watched(
         return program.page(), output.read_text() if output.exists() else ""
     finally:
         listener.remove()
+
+
+def watched_text(folder: Path, text: str, **how: Any) -> tuple[Page, str]:
+    """Write a program to a file in the folder, and run it like `watched`."""
+    file = folder / "train.py"
+    file.write_text(text)
+    return watched(file, **how)
 
 
 def others_s() -> float:

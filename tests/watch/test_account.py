@@ -14,7 +14,7 @@ from types import FrameType, SimpleNamespace
 import msgspec
 import pytest
 
-from tests.watch.running import BUSY, watched
+from tests.watch.running import BUSY, watched, watched_text
 from tuilab.model import program as p
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import seconds
@@ -181,9 +181,7 @@ print(slept)
 
 @pytest.mark.slow
 def test_python_before_a_sleep_is_not_on_the_line_of_the_sleep(tmp_path: Path) -> None:
-    program = tmp_path / "train.py"
-    program.write_text(MOSTLY)
-    page, printed = watched(program)
+    page, printed = watched_text(tmp_path, MOSTLY)
     line = sum(row.seconds for row in page.account if row.stack and row.stack[-1].endswith(":12"))
     slept = float(printed.splitlines()[-1])
     assert 0.8 * slept < line < 1.3 * slept, page.account
@@ -215,9 +213,7 @@ print(json.dumps(spent))
 def test_python_is_not_on_the_next_line_that_releases_the_interpreter_lock(
     tmp_path: Path, release: str
 ) -> None:
-    program = tmp_path / "train.py"
-    program.write_text(GREEDY.replace("RELEASE", release))
-    page, printed = watched(program)
+    page, printed = watched_text(tmp_path, GREEDY.replace("RELEASE", release))
     spent = json.loads(printed.splitlines()[-1])
     looped, released = (
         sum(row.seconds for row in page.account if row.stack and row.stack[-1].endswith(line))
@@ -327,9 +323,7 @@ def test_short_sleeps_between_calls_and_eager_ops_are_waiting(tmp_path: Path, op
     """A sample in a sleep also covers the calls and the Python code before it. Few samples of a loop of eager
     ops are in its sleep, so their number varies.
     """
-    program = tmp_path / "train.py"
-    program.write_text(SLEEPY.replace("float(step(x)), sum(range(60_000))", ops))
-    page, printed = watched(program)
+    page, printed = watched_text(tmp_path, SLEEPY.replace("float(step(x)), sum(range(60_000))", ops))
     waited = sum(
         row.seconds for row in page.account if row.kind == "waiting" and row.stack[-1].endswith(":10")
     )
@@ -362,9 +356,7 @@ def test_rare_pauses_can_be_saved_although_the_steps_wait_for_input(tmp_path: Pa
 
     No step becomes shorter, because typical steps do not pause.
     """
-    program = tmp_path / "train.py"
-    program.write_text(PAUSES)
-    page, _ = watched(program)
+    page, _ = watched_text(tmp_path, PAUSES)
     pauses = next(each for each in page.findings if each.line == 16)
     limit = at_most(pauses)
     assert pauses.code == "between-steps" and most_saved(pauses) > 0.95 * 6 * 0.5, page.findings
@@ -397,9 +389,7 @@ for n in range(400):
 @pytest.mark.slow
 def test_rare_sleeps_do_not_reduce_what_a_graph_saves(tmp_path: Path) -> None:
     """The sleeps are not in typical steps, whose Python and dispatch a graph saves. NumPy code stays."""
-    program = tmp_path / "train.py"
-    program.write_text(EAGER)
-    page, _ = watched(program)
+    page, _ = watched_text(tmp_path, EAGER)
     found = next(each for each in page.findings if each.code == "eager-step")
     kinds = by_kind(page.account)
     numpy = kinds["Python and NumPy"] / page.steps.total_s
@@ -410,9 +400,7 @@ def test_rare_sleeps_do_not_reduce_what_a_graph_saves(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_python_between_short_calls_is_not_counted_as_the_calls(tmp_path: Path) -> None:
-    program = tmp_path / "train.py"
-    program.write_text(CLOCKED)
-    page, printed = watched(program)
+    page, printed = watched_text(tmp_path, CLOCKED)
     for kind, spent in json.loads(printed.splitlines()[-1]).items():
         kinds = (kind, "tracing") if kind == "graphs" else (kind,)
         rows = [row.seconds for row in page.account if row.kind in kinds and row.stack[-1].endswith(":9")]
@@ -533,9 +521,7 @@ for n in range(300):
 
 @pytest.mark.slow
 def test_account_finding_and_functions_report_the_same_tracing_time(tmp_path: Path) -> None:
-    program = tmp_path / "train.py"
-    program.write_text(RETRACED)
-    page, _ = watched(program)
+    page, _ = watched_text(tmp_path, RETRACED)
     tracing = sum(row.seconds for row in page.account if row.kind == "tracing" and "call" in row.call)
     assert tracing == pytest.approx(sum(row.tracing_s for row in page.functions), rel=0.02)
     (found,) = (each for each in page.findings if each.code == "retraced")

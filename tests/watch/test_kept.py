@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.calling import here
-from tests.watch.running import watched as run_watched
+from tests.watch.running import watched_text
 from tuilab.history import programs
 from tuilab.history.store import Store
 from tuilab.lab import watch
@@ -218,9 +218,8 @@ while time.perf_counter() < end + 3:
 
 @pytest.mark.slow
 def test_windows_without_a_whole_step_are_not_read(tmp_path: Path) -> None:
-    program, seen = tmp_path / "train.py", list[Process]()
-    program.write_text(PHASES)
-    run_watched(program, beside=lambda of: seen.extend(of.processes.values()))
+    seen = list[Process]()
+    watched_text(tmp_path, PHASES, beside=lambda of: seen.extend(of.processes.values()))
     (process,) = seen
     read = {window for window, _ in process.windows}
     assert read and any(not window.steps for window in process.opened)
@@ -246,8 +245,7 @@ def test_functions_that_a_loop_makes_again_are_one_kind_of_step(tmp_path: Path) 
     """A loop creates a function for each step. A window for a single function would see no whole step,
     because the program soon calls the next function.
     """
-    program, seen = tmp_path / "train.py", list[Process]()
-    program.write_text(REBUILT)
-    run_watched(program, beside=lambda of: seen.extend(of.processes.values()))
+    seen = list[Process]()
+    watched_text(tmp_path, REBUILT, beside=lambda of: seen.extend(of.processes.values()))
     (process,) = seen
     assert max(window.steps for window in process.opened) > 7

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.watch.running import BUSY, PROGRAMS, watched
+from tests.watch.running import BUSY, PROGRAMS, watched, watched_text
 from tuilab.lab.watch import Watched
 from tuilab.model.account import PY_FUNCTION
 from tuilab.model.program import Code, Page
@@ -158,17 +158,13 @@ def compared(page: Page, printed: str, part: str, times: float = 1.0) -> None:
 @pytest.mark.parametrize("name", TRUTHS)
 def test_parts_agree_with_the_clock_of_the_program(tmp_path: Path, name: str) -> None:
     part, text = TRUTHS[name]
-    file = tmp_path / "train.py"
-    file.write_text(BEGIN + text)
-    page, printed = watched(file)
+    page, printed = watched_text(tmp_path, BEGIN + text)
     compared(page, printed, part)
 
 
 def test_copies_and_kernels_have_their_known_length(tmp_path: Path, emulated_gpu: Environment) -> None:
     made = emulated_gpu(1, kernel_us=LENGTH_S * 1e6, copy_us=LENGTH_S * 1e6, pace_ns=1.0)
-    file = tmp_path / "train.py"
-    file.write_text(ON_GPU)
-    page, printed = watched(file, tuple(sorted(made.items())))
+    page, printed = watched_text(tmp_path, ON_GPU, environment=tuple(sorted(made.items())))
     compared(page, printed, "copies", 2)
     compared(page, printed, "compute on GPU:0", 1)
 
