@@ -14,6 +14,10 @@ from tuilab.program.case import Case
 from tuilab.program.effects import effects
 
 Place = tuple[str, int]
+MANY_TRACES = 4
+"""A function is reported as retraced, and a model as rebuilt, if it was traced or built at least this many
+times.
+"""
 METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit": "fit"}
 """Keras methods that create an input pipeline in each call."""
 ONCE = frozenset(("tracing", "compiling", "building", "importing"))
@@ -144,8 +148,8 @@ class Rebuilt:
     what: str
 
 
-def rebuilt(case: Case, sites: list[Site], least: int) -> Iterator[Rebuilt]:
-    """Yield the lines that rebuild objects in at least `least` iterations, with the seconds for all
+def rebuilt(case: Case, sites: list[Site]) -> Iterator[Rebuilt]:
+    """Yield the lines that rebuild objects in at least `MANY_TRACES` iterations, with the seconds for all
     rebuilding after the first iteration.
     """
     groups: dict[Place, list[tuple[Place, int]]] = defaultdict(list)
@@ -164,12 +168,9 @@ def rebuilt(case: Case, sites: list[Site], least: int) -> Iterator[Rebuilt]:
         for caller, number in rows:
             made[caller] = max(made[caller], case.of.made.get(number, 0))
         times = max(made.values())
-        if times < least:
+        if times < MANY_TRACES:
             continue
-        building = 0.0
-        for site in sites:
-            if site.loop == loop and site.kinds["building"]:
-                building += site.kinds["building"]
+        building = sum(site.kinds["building"] for site in sites if site.loop == loop)
         spent += building * (1 - 1 / times)
         written = source.calls_in_loop(case.sources, loop[0], loop[1], BUILDERS)
         at = next(iter(written.values()), made.most_common(1)[0][0])

@@ -13,9 +13,9 @@ from tuilab.program.gains import NEGLIGIBLE, SAVES_WAITING, factor
 
 AHEAD = ("Prefetch", "Parallel", "MapAndBatch", "MultiDevice")
 """Prefixes of the iterators whose own threads prepare elements in advance."""
-MANY_TRACES, RETRACING = 4, 0.05
-"""A function is reported as retraced if it has at least this many traces, and if the traces after the first
-two take at least this share of the program's time.
+RETRACING = 0.05
+"""A function is reported as retraced if the traces after the first two take at least this share of the
+program's time.
 """
 BETWEEN = 0.10
 SMALL_OP_S = 30e-6

@@ -6,9 +6,10 @@ from tuilab.model.program import AccountKind, Bottleneck
 from tuilab.model.quantity import plural, seconds
 from tuilab.program.case import Case
 from tuilab.program.effects import fed_back
-from tuilab.program.findings.common import BETWEEN, MANY_TRACES, RETRACING, finding
+from tuilab.program.findings.common import BETWEEN, RETRACING, finding
 from tuilab.program.findings.python import between
 from tuilab.program.sites import (
+    MANY_TRACES,
     METHODS,
     Site,
     called,
@@ -35,7 +36,7 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
     sites = sites_of(case)
     each = steps_of_a_call(case, sites)
     # Calls cannot be merged if each iteration builds a new model.
-    anew = {found.loop for found in rebuilt(case, sites, MANY_TRACES)}
+    anew = {found.loop for found in rebuilt(case, sites)}
     for site in sites:
         method = METHODS.get(site.call)
         if method is None or not site.loop[1] or site.loop in anew or site.count < MANY_CALLS:
@@ -58,7 +59,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
     """Yield a finding for models, layers and optimizers that a loop rebuilds in each iteration."""
     sites, loops = sites_of(case), set[tuple[str, int]]()
     each = steps_of_a_call(case, sites)
-    for found in rebuilt(case, sites, MANY_TRACES):
+    for found in rebuilt(case, sites):
         loops.add(found.loop)
         share = found.spent_s / case.lasted_s if case.lasted_s > 0 else 0.0
         if share < RETRACING:

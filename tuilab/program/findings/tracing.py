@@ -10,8 +10,8 @@ from tuilab.model.quantity import seconds
 from tuilab.program import source
 from tuilab.program.advice import TABLE
 from tuilab.program.case import Case
-from tuilab.program.findings.common import MANY_TRACES, RETRACING, finding
-from tuilab.program.sites import rebuilt, sites_of
+from tuilab.program.findings.common import RETRACING, finding
+from tuilab.program.sites import MANY_TRACES, rebuilt, sites_of
 
 USED = 10
 """A library's tf.function counts as recreated if it is called at most this many times per creation. More
@@ -57,7 +57,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
     groups: dict[tuple[str, int, str], list[int]] = defaultdict(list)
     for number, function in of.functions.items():
         groups[*case.function_at(number), function.name].append(number)
-    anew = {found.loop for found in rebuilt(case, sites_of(case), MANY_TRACES)}
+    anew = {found.loop for found in rebuilt(case, sites_of(case))}
     for (file, line, name), numbers in groups.items():
         if (file, source.loop(case.sources, file, line)) in anew and not of.functions[numbers[0]].own:
             continue  # the model is rebuilt, together with its functions
