@@ -65,6 +65,11 @@ class Zygote:
         try:
             return int(self.process.stdout.readline())
         except BaseException:  # the test's time limit; the next test must not wait for this program
+            stuck = psutil.Process(self.process.pid).children(recursive=True)
+            for each in stuck:
+                each.send_signal(signal.SIGABRT)  # faulthandler prints where each thread is
+            psutil.wait_procs(stuck, timeout=5)
+            print(output.read_text())
             self.end()
             zygote.cache_clear()
             raise

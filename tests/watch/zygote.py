@@ -5,6 +5,7 @@ code. The program runs as if started by Python, except that TensorFlow is alread
 several seconds of processor time.
 """
 
+import faulthandler
 import gc
 import json
 import os
@@ -19,6 +20,7 @@ def become(told: dict) -> NoReturn:
     out = os.open(told["output"], os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     os.dup2(out, 1)
     os.dup2(out, 2)
+    faulthandler.enable(2)
     os.environ.clear()
     os.environ.update(told["environment"])
     os.chdir(told["folder"])
