@@ -1,6 +1,7 @@
 """Diagnoses what slows an arm down, in sentences with numbers and advice."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from tuilab.analysis.profiled import INPUT_HIGH, LAUNCH_HIGH, MATTERS, input_bound
 from tuilab.analysis.ratios import RatioEstimate
@@ -17,14 +18,14 @@ from tuilab.analysis.reading import (
     measured,
     name_of,
     nodes_at,
-    op_counts,
+    op_total,
     retraced,
     summary_point,
 )
 from tuilab.analysis.roofline import reach
 from tuilab.analysis.sweeps import crossovers
 from tuilab.analysis.words import capitalized, first_few, listed, on_axis, percent, size, times
-from tuilab.model.account import COPIES, PY_FUNCTION, STALL, Account
+from tuilab.model.account import COPIES, NOT_KNOWN, PY_FUNCTION, STALL, Account
 from tuilab.model.arms import family
 from tuilab.model.events import Node, ops_of
 from tuilab.model.found import SEVERITIES, Severity
@@ -52,63 +53,81 @@ work per call is not advised.
 """
 
 
+@dataclass(frozen=True)
+class Call:
+    """A call of a measured arm with known phases. arms: all arms measured at this point, fastest first."""
+
+    state: RunState
+    arms: Sequence[ArmState]
+    arm: ArmState
+    parts: Account
+    point: int
+
+    @property
+    def name(self) -> str:
+        return name_of(self.arm, self.point)
+
+    def spends(self, *phases: str) -> str:
+        """Return the beginning of a sentence, `CPU graph spends 71% of each call`."""
+        return f"{self.name} spends {percent(self.parts.share(*phases))} of each call"
+
+    @property
+    def eager(self) -> bool:
+        return self.arm.arm.mode == "eager"
+
+    def grade(self, limits: tuple[float, float], *phases: str) -> Severity | None:
+        """Return how severely these phases limit the call; None if their share is small or uncertain."""
+        found = estimate_at(self.arm, self.point)
+        if found is None or self.parts.seconds(*phases) <= (found.half_width or 0.0):
+            return None
+        share, least = self.parts.share(*phases), self.parts.least_share(*phases)
+        if not least or (least if INFLATED.issuperset(phases) else share) < limits[0]:
+            return None
+        return "error" if round(share, 2) >= limits[1] else "warning"
+
+    def beside(self, but: str) -> list[ArmState]:
+        """Return the measured arms that differ from this one only in the field `but`."""
+        return [other for other in self.arms if _differ_only_in(other, self.arm, but)]
+
+    def over(self, other: ArmState | None) -> RatioEstimate | None:
+        """Return the time of the call over the time of the other arm's call."""
+        return compare(self.arm, other, self.point) if other is not None else None
+
+    def found(self, code: str, text: str, remedy: str, severity: Severity, *phases: str) -> Diagnosis:
+        return Diagnosis(code, text, remedy, severity, self.arm.arm.id, self.parts.share(*phases))
+
+
 def diagnose(state: RunState) -> list[Diagnosis]:
     """Return the run's findings at its headline point, most severe first."""
     point = summary_point(state)
     arms = measured(state, point)
-    found: list[Diagnosis] = []
+    accounts = [(arm, account) for arm in arms if (account := account_at(arm, point)) is not None]
+    calls = [Call(state, arms, arm, account, point) for arm, account in accounts]
+    found = [each for call in calls for rule in PHASE_RULES for each in rule(call)]
     for arm in arms:
-        account = account_at(arm, point)
-        if account is not None:
-            for rule in PHASE_RULES:
-                found += rule(state, arms, arm, account, point)
-        found += _host_ops(arm, point)
-        found += _first_call(arm, point)
+        found += [*_host_ops(arm, point), *_first_call(arm, point)]
     found += [*_dtypes(arms, point), *_too_small(state)]
-    found += _withheld(state, arms, point, found)
+    found += _withheld(state, calls, found)
     return sorted(found, key=lambda d: (-SEVERITIES.index(d.severity), -d.share))
 
 
-def _withheld(
-    state: RunState, arms: list[ArmState], point: int, given: Sequence[Diagnosis]
-) -> Iterator[Diagnosis]:
+def _withheld(state: RunState, calls: Sequence[Call], given: Sequence[Diagnosis]) -> Iterator[Diagnosis]:
     """Report once that launch advice is withheld because other processes used the host."""
     advised = {each.arm for each in given}
-    left = [arm for arm in arms if arm.arm.id not in advised]
-    accounts = [(arm, account) for arm in left if (account := account_at(arm, point)) is not None]
-    shares = {
-        arm.arm.id: account.share("dispatch")
-        for arm, account in accounts
-        if _grade(arm, point, DISPATCH if arm.arm.mode == "eager" else LAUNCH, "dispatch")
-    }
-    if contended(state) and shares:
-        most = max(shares, key=shares.__getitem__)
-        yield Diagnosis(
-            "contended",
-            f"{state.arms[most].label} spends {percent(shares[most])} of each call starting its ops, but "
-            "other processes used this host, so that share may be too high.",
-            "Measure again on a quiet host.",
-            "note",
-            most,
-            0.0,
-        )
+    left = [call for call in calls if call.arm.arm.id not in advised]
+    slow = [call for call in left if call.grade(DISPATCH if call.eager else LAUNCH, "dispatch")]
+    if contended(state) and slow:
+        most = max(slow, key=lambda call: call.parts.share("dispatch"))
+        share = percent(most.parts.share("dispatch"))
+        text = f"{most.arm.label} spends {share} of each call starting its ops, but other processes used "
+        text += "this host, so that share may be too high."
+        yield most.found("contended", text, "Measure again on a quiet host.", "note")
 
 
 INFLATED = frozenset({"dispatch", "python"})
 """Phases that take longer while other programs use the host. They are reported only if the lower end of the
 interval of their share reaches the limit.
 """
-
-
-def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str) -> Severity | None:
-    """Return how severely these phases limit a call; None if their share is small or uncertain."""
-    parts, found = account_at(arm, point), estimate_at(arm, point)
-    if parts is None or found is None or parts.seconds(*phases) <= (found.half_width or 0.0):
-        return None
-    share, least = parts.share(*phases), parts.least_share(*phases)
-    if not least or (least if INFLATED.issuperset(phases) else share) < limits[0]:
-        return None
-    return "error" if round(share, 2) >= limits[1] else "warning"
 
 
 def _is_refuted(found: RatioEstimate | None) -> bool:
@@ -118,48 +137,46 @@ def _is_refuted(found: RatioEstimate | None) -> bool:
     return found is not None and found.interval is not None and found.interval[1] < WORTH
 
 
-def _dispatch(
-    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
-) -> Iterator[Diagnosis]:
+def _dispatch(call: Call) -> Iterator[Diagnosis]:
     """Report an eager arm that spends a large share of a call on dispatch and Python between its ops."""
-    share = parts.share("dispatch", "python")
-    severity = _grade(arm, point, DISPATCH, "dispatch", "python")
-    if arm.arm.mode != "eager" or severity is None:
+    state, arm, point = call.state, call.arm, call.point
+    severity = call.grade(DISPATCH, "dispatch", "python")
+    if not call.eager or severity is None:
         return
-    ops = sum(op_counts(arm, point).values())
-    text = f"{name_of(arm, point)} spends {percent(share)} of each call in Python and dispatching "
-    text += f"its {launches(arm, point) or 'ops'}"
+    ops, again = op_total(arm, point), retraced(arm, point)
+    text = f"{call.spends('dispatch', 'python')} in Python and dispatching its "
+    text += launches(arm, point) or "ops"
     remedy = "Put the whole step into one tf.function."
-    graph = next((a for a in arms if a.arm.mode != "eager" and _differ_only_in(a, arm, "mode")), None)
+    graph = next(iter(call.beside("mode")), None)
     if graph is None and _no_graph(state, arm, point):
         remedy = LARGER
-    found = compare(arm, graph, point) if graph is not None else None
+    found = call.over(graph)
     if _is_refuted(found) or (contended(state) and not (found is not None and found.is_slower)):
         return
-    if ops == 1 and not retraced(arm, point):
+    if ops == 1 and not again:
         remedy = LARGER
     elif graph is not None:
-        left = sum(op_counts(graph, point).values())
+        left = op_total(graph, point)
         if graph.arm.mode == "xla":
             text += "; XLA launches one program" if left else ""
             remedy = "Put the whole step into one tf.function with jit_compile=True."
         elif 0 < left < ops:
             text += f"; one graph launches {launches(graph, point).removesuffix(' ops')}"
-        if found is not None and found.is_slower and not retraced(arm, point):
+        if found is not None and found.is_slower and not again:
             text += f", and {graph.label} is {found.words} faster"
-    if remedy == LARGER and _near_roof(state, arm, point):
+    if remedy == LARGER and _near_roof(call):
         return
-    if again := retraced(arm, point):
+    if again:
         text, _, remedy = f"{text}; {again}".partition("; pass tensors")
         remedy = f"Pass tensors{remedy}."
-    yield Diagnosis("dispatch-bound", f"{text}.", remedy, severity, arm.arm.id, share)
+    yield call.found("dispatch-bound", f"{text}.", remedy, severity, "dispatch", "python")
 
 
 LARGER = "Give each call more work: a larger batch."
 
 
-def _near_roof(state: RunState, arm: ArmState, point: int) -> bool:
-    found = reach(state, arm, point)
+def _near_roof(call: Call) -> bool:
+    found = reach(call.state, call.arm, call.point)
     return found is not None and found.share is not None and found.share >= NEAR_ROOF
 
 
@@ -173,97 +190,77 @@ def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
     return bool(tried) and all(arm_status(state, a, point)[0] in ("failed", "unavailable") for a in tried)
 
 
-def _launch(
-    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
-) -> Iterator[Diagnosis]:
+def _launch(call: Call) -> Iterator[Diagnosis]:
     """Report a graph arm that spends a large share of a call on launching ops from the host."""
-    share = parts.share("dispatch")
-    severity = _grade(arm, point, LAUNCH, "dispatch")
-    if arm.arm.mode == "eager" or severity is None or _near_roof(state, arm, point):
+    arm, point = call.arm, call.point
+    severity = call.grade(LAUNCH, "dispatch")
+    if call.eager or severity is None or _near_roof(call):
         return
-    if contended(state) or any(_launches_faster(other, arm, parts, point) for other in arms):
+    if contended(call.state) or _launches_faster(call):
         return
-    ops = sum(op_counts(arm, point).values())
+    ops = op_total(arm, point)
     started = 1 if arm.arm.mode == "xla" else ops
-    if ops and not endless(arm, point) and parts.seconds("dispatch") > started * LONGEST_LAUNCH_S:
+    if ops and not endless(arm, point) and call.parts.seconds("dispatch") > started * LONGEST_LAUNCH_S:
         return
     of = f" its {launched.removeprefix('one ')}" if (launched := launches(arm, point)) else ""
-    yield Diagnosis(
-        "launch-bound",
-        f"{name_of(arm, point)} spends {percent(share)} of each call launching{of}.",
-        "Give each call more work: a larger batch, or several steps in one function.",
-        severity,
-        arm.arm.id,
-        share,
+    text = f"{call.spends('dispatch')} launching{of}."
+    remedy = "Give each call more work: a larger batch, or several steps in one function."
+    yield call.found("launch-bound", text, remedy, severity, "dispatch")
+
+
+def _launches_faster(call: Call) -> bool:
+    """Return True if a similar arm launches at least as many ops in less than half of the time."""
+    ops, dispatch_s = op_total(call.arm, call.point), call.parts.seconds("dispatch")
+    return any(
+        0 < ops <= op_total(other, call.point) and account.seconds("dispatch") < dispatch_s / 2
+        for other in (*call.beside("variant"), *call.beside("input"))
+        if (account := account_at(other, call.point)) is not None
     )
 
 
-def _launches_faster(other: ArmState, arm: ArmState, parts: Account, point: int) -> bool:
-    beside = account_at(other, point)
-    if beside is None or not (_differ_only_in(other, arm, "variant") or _differ_only_in(other, arm, "input")):
-        return False
-    ops, more = (sum(op_counts(each, point).values()) for each in (arm, other))
-    return 0 < ops <= more and beside.seconds("dispatch") < parts.seconds("dispatch") / 2
-
-
-def _find_stalls(
-    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
-) -> Iterator[Diagnosis]:
+def _find_stalls(call: Call) -> Iterator[Diagnosis]:
     """Report a device that waits for host ops and copies during a call."""
-    share = parts.share(STALL)
-    severity = _grade(arm, point, STALLED, STALL)
+    share, severity = call.parts.share(STALL), call.grade(STALLED, STALL)
     if severity is None:
         return
-    free = [
-        other
-        for other in arms
-        if _differ_only_in(other, arm, "variant")
-        and (beside := account_at(other, point)) is not None
-        and beside.share(STALL) < share / 2
-    ]
-    found = compare(arm, free[0], point) if free else None
+    free = next(
+        (
+            other
+            for other in call.beside("variant")
+            if (account := account_at(other, call.point)) is not None and account.share(STALL) < share / 2
+        ),
+        None,
+    )
+    found = call.over(free)
     if _is_refuted(found):
         return
-    groups = host_groups(nodes_at(arm, point))
+    groups = host_groups(nodes_at(call.arm, call.point))
     ops = list(dict.fromkeys(node.op for group in groups if _remedy(group) for node in group))
     what = f"ops on the CPU ({listed(ops[:4])}) and their copies" if ops else "copies between its kernels"
-    text = f"{name_of(arm, point)} spends {percent(share)} of each call waiting for {what}"
-    if found is not None and found.is_slower:
-        text += f"; {free[0].label}, which waits less, is {found.words} faster"
+    text = f"{call.spends(STALL)} waiting for {what}"
+    if free is not None and found is not None and found.is_slower:
+        text += f"; {free.label}, which waits less, is {found.words} faster"
     remedy = remedies(groups) or "Keep intermediate results on the device until the call ends."
-    yield Diagnosis("stalled", f"{text}.", remedy, severity, arm.arm.id, share)
+    yield call.found("stalled", f"{text}.", remedy, severity, STALL)
 
 
-def _input(
-    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
-) -> Iterator[Diagnosis]:
-    share = parts.share("input_wait")
-    severity = _grade(arm, point, INPUT, "input_wait")
-    if severity is None:
-        return
-    yield Diagnosis(
-        "input-bound",
-        f"{name_of(arm, point)} spends {percent(share)} of each call waiting for input: "
-        f"{input_bound(share)}.",
-        _feeding(arms, arm, point),
-        severity,
-        arm.arm.id,
-        share,
-    )
+def _input(call: Call) -> Iterator[Diagnosis]:
+    share, severity = call.parts.share("input_wait"), call.grade(INPUT, "input_wait")
+    if severity is not None:
+        text = f"{call.spends('input_wait')} waiting for input: {input_bound(share)}."
+        yield call.found("input-bound", text, _feeding(call), severity, "input_wait")
 
 
-def _python_called(
-    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
-) -> Iterator[Diagnosis]:
+def _python_called(call: Call) -> Iterator[Diagnosis]:
     """Report Python code that an op calls in the fastest arm, or in the first that is hardly slower."""
-    share, severity = parts.share(PY_FUNCTION), _grade(arm, point, DISPATCH, PY_FUNCTION)
+    arms, point, severity = call.arms, call.point, call.grade(DISPATCH, PY_FUNCTION)
     # Eager mode runs the code of tf.numpy_function without an op.
     fastest = [a for a in arms if a is arms[0] or _is_refuted(compare(a, arms[0], point))]
     first = next((a for a in fastest if (known := account_at(a, point)) and known.share(PY_FUNCTION)), None)
-    if arm is first and severity is not None:
-        text = f"{name_of(arm, point)} spends {percent(share)} of each call in Python that an op calls "
-        text += "(tf.py_function or tf.numpy_function); no graph, XLA or GPU makes it faster."
-        yield Diagnosis("python-called", text, "Write it with TensorFlow ops.", severity, arm.arm.id, share)
+    if call.arm is first and severity is not None:
+        text = f"{call.spends(PY_FUNCTION)} in Python that an op calls (tf.py_function or tf.numpy_function);"
+        text += " no graph, XLA or GPU makes it faster."
+        yield call.found("python-called", text, "Write it with TensorFlow ops.", severity, PY_FUNCTION)
 
 
 FEEDING = {
@@ -275,66 +272,57 @@ FEEDING = {
 """For each variant with a faster input, advice that describes the variant's change."""
 
 
-def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
+def _feeding(call: Call) -> str:
     """Return advice about the input. Omits changes that the arm already has, and changes that the run's other
     arms show to be useless.
     """
-    ahead = arm.arm.variant in ("prefetched", "from-memory", "cached", "in-step")
-    own = {arm.arm.variant, *(("parallel", "prefetched") if ahead else ())}
-    beside = {other.arm.variant: other for other in arms if _differ_only_in(other, arm, "variant")}
-    left = [
-        words
-        for variant, words in FEEDING.items()
-        if variant not in own
-        and not (variant in beside and _is_refuted(compare(arm, beside[variant], point)))
-    ]
+    own = call.arm.arm.variant
+    ahead = own in ("prefetched", "from-memory", "cached", "in-step")
+    useless = {other.arm.variant for other in call.beside("variant") if _is_refuted(call.over(other))}
+    useless |= {own, *(("parallel", "prefetched") if ahead else ())}
+    left = [words for variant, words in FEEDING.items() if variant not in useless]
     if not left:
         return "No other variant in this run is faster: prepare the data once, or use more processors."
     return f"{capitalized(listed(left, 'or'))}."
 
 
-def _copies(
-    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
-) -> Iterator[Diagnosis]:
-    share, compute = parts.share(*COPIES), parts.share("compute")
-    severity = _grade(arm, point, COPYING, *COPIES)
+def _copies(call: Call) -> Iterator[Diagnosis]:
+    parts, severity = call.parts, call.grade(COPYING, *COPIES)
     if severity is None:
         return
     way = "in" if parts.share("copy_in") >= parts.share("copy_out") else "out"
-    cost = parts.share(f"copy_{way}")
-    text = f"{name_of(arm, point)} spends {percent(share)} of each call copying"
-    if compute > 0:
+    text = f"{call.spends(*COPIES)} copying"
+    if (compute := parts.share("compute")) > 0:
+        cost = parts.share(f"copy_{way}")
         text += f"; the copy {way} takes {times(cost / compute)} as long as the compute"
-    resident = next((a for a in arms if a.arm.input == "resident" and _differ_only_in(a, arm, "input")), None)
-    found = compare(arm, resident, point) if resident is not None else None
+    found = call.over(next((a for a in call.beside("input") if a.arm.input == "resident"), None))
     if _is_refuted(found):
         return
-    if resident is not None and found is not None and found.is_slower:
+    if found is not None and found.is_slower:
         text += f"; with its input on the device it is {found.words} faster"
     what = "input" if way == "in" else "result"
     remedy = f"Keep the {what} on the device, or do more work there for each copy."
-    yield Diagnosis("copy-bound", f"{text}.", remedy, severity, arm.arm.id, share)
+    yield call.found("copy-bound", f"{text}.", remedy, severity, *COPIES)
 
 
-def _find_unexplained(
-    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
-) -> Iterator[Diagnosis]:
+def _find_unexplained(call: Call) -> Iterator[Diagnosis]:
+    parts = call.parts
     if parts.not_known < UNEXPLAINED:
         return
-    text = f"{percent(parts.not_known)} of a call of {name_of(arm, point)} is unaccounted for"
+    text = f"{percent(parts.not_known)} of a call of {call.name} is unaccounted for"
     why = f": {parts.note}" if parts.note else ""
     remedy = "The other shares are lower bounds; the timeline shows when each op runs."
     if parts.not_known > ALL:
-        text = f"The time of a call of {name_of(arm, point)} cannot be split into parts"
-        profile = arm.cells[point].account
+        text = f"The time of a call of {call.name} cannot be split into parts"
+        profile = call.arm.cells[call.point].account
         if profile is not None and profile.not_known <= ALL:  # other load than during the rounds
             remedy = "Measure again on a quiet machine: profiled calls must take as long as the others."
         else:
             remedy = "Calls of a smaller size may be short enough to profile."
-    yield Diagnosis("not-known", f"{text}{why}.", remedy, "note", arm.arm.id, parts.not_known)
+    yield call.found("not-known", f"{text}{why}.", remedy, "note", NOT_KNOWN)
 
 
-PHASE_RULES: tuple[Callable[[RunState, list[ArmState], ArmState, Account, int], Iterator[Diagnosis]], ...] = (
+PHASE_RULES: tuple[Callable[[Call], Iterator[Diagnosis]], ...] = (
     _dispatch,
     _launch,
     _find_stalls,

@@ -325,12 +325,17 @@ def op_counts(arm: ArmState, point: int) -> dict[str, int]:
     return counts
 
 
+def op_total(arm: ArmState, point: int) -> int:
+    """Return the number of ops that the arm runs, as `op_counts` counts them; 0 if not observed."""
+    return sum(op_counts(arm, point).values())
+
+
 def launches(arm: ArmState, point: int) -> str:
     """Return what a call of the arm launches, such as `435 ops`; "" if this was not observed.
 
     `at least 8 ops` if a loop's length depends on the data; `one program` under XLA.
     """
-    number = sum(op_counts(arm, point).values())
+    number = op_total(arm, point)
     if not number:
         return ""
     if arm.arm.mode == "xla":

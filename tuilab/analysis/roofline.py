@@ -20,7 +20,7 @@ from tuilab.analysis.reading import (
     family_of,
     machine_of,
     nodes_at,
-    op_counts,
+    op_total,
     vanished,
 )
 from tuilab.model.account import Account
@@ -216,7 +216,7 @@ def like(state: RunState, arm: Arm) -> list[ArmState]:
 
 def op_count(arm: ArmState, point: int) -> int:
     """Return the number of TensorFlow ops that a call was observed to run; 1 if not observed."""
-    return max(1, sum(op_counts(arm, point).values()))
+    return max(1, op_total(arm, point))
 
 
 def kernel_count(state: RunState, arm: Arm, point: int) -> int:
