@@ -8,7 +8,7 @@ from tests.tui.lab import lab, opened, press, rest, text
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
 from tuilab import catalogue
 from tuilab.model.arms import ArmPattern
-from tuilab.model.claims import Claim, Faster, KernelFor, Verdict
+from tuilab.model.claims import Claim, Faster, KernelFor, PlacedOn, Verdict
 from tuilab.model.preset import Preset, Source
 from tuilab.model.result import Confidence, Diagnosis
 from tuilab.presentation import demo as d
@@ -32,6 +32,13 @@ def test_the_tour_takes_decidable_claims_of_each_document_in_turn():
     assert [p.name for p in d.tour(presets, CPU_MACHINE)] == ["b"]
     assert [p.name for p in d.tour(presets[:1], CPU_MACHINE)] == ["a"], "better than nothing"
     assert [p.name for p in d.tour(presets, GPU_MACHINE, {"a": "undecided"})] == ["b", "d"]
+
+
+def test_a_claim_that_an_op_runs_on_a_gpu_needs_one():
+    placed = preset("a", "000", Claim(text="c", when=PlacedOn(op="MatMul", device="GPU")))
+    assert d.decidable(placed, GPU_MACHINE) and not d.decidable(placed, CPU_MACHINE)
+    kernel = preset("b", "000", Claim(text="c", when=KernelFor(op="MatMul", dtype="int32")))
+    assert d.decidable(kernel, CPU_MACHINE), "the build lists its kernels on any machine"
 
 
 def test_later_steps_follow_the_machine_known_by_then():

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 from tuilab.analysis.words import capitalized
 from tuilab.lab.state import overall
+from tuilab.model.arms import family
 from tuilab.model.claims import (
     Claim,
     Crosses,
     Faster,
     PhaseShare,
+    PlacedOn,
     SamePlacement,
     ShareGrows,
     Verdict,
@@ -223,8 +225,9 @@ def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None
 
 
 def needs_gpu(claim: Claim) -> bool:
-    patterns = (getattr(claim.when, name, None) for name in ("a", "b", "arms"))
-    return claim.gpu or any("GPU" in (getattr(p, "device", None) or "") for p in patterns)
+    devices = [pattern.device for pattern in claim.when.patterns]
+    devices += [claim.when.device] if isinstance(claim.when, PlacedOn) else []
+    return claim.gpu or "GPU" in map(family, devices)
 
 
 def begin(lab: "Lab", demo: Demo, at: int) -> None:
