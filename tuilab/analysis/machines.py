@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 import msgspec
 
@@ -59,7 +59,7 @@ def _machine_summary(
         machine=machine.host,
         origin=origin,
         cpu=machine.cpu,
-        gpus=tuple(gpu.description or gpu.name for gpu in machine.gpus),
+        gpus=machine.gpu_names,
         tensorflow=machine.tensorflow,
         python=machine.python,
         driver=machine.driver,
@@ -133,7 +133,7 @@ def compared(machine_summaries: Iterable[MachineSummary]) -> list[PresetRows]:
     for preset, by_parameters in sorted(groups.items()):
         values = {text: msgspec.json.decode(text, type=dict[str, Value]) for text in by_parameters}
         for text, own in sorted(by_parameters.items(), key=lambda item: -len(item[1])):
-            own.sort(key=_machine)
+            own.sort(key=attrgetter("machine"))
             differing = _differing(values[text], list(values.values()))
             conflicts = tuple(disagreements(own))
             out.append(
@@ -142,25 +142,14 @@ def compared(machine_summaries: Iterable[MachineSummary]) -> list[PresetRows]:
     return out
 
 
-def _machine(summary: MachineSummary) -> str:
-    return summary.machine
-
-
 def _differing(parameters: dict[str, Value], every: Sequence[dict[str, Value]]) -> dict[str, Value]:
     return {n: value for n, value in parameters.items() if any(other.get(n) != value for other in every)}
 
 
 def _rows(machine_summaries: Sequence[MachineSummary]) -> tuple[Row, ...]:
-    tensorflow, python = (
-        _most(s.tensorflow for s in machine_summaries),
-        _most(s.python for s in machine_summaries),
-    )
-    return tuple(
-        Row(s, ())
-        if s.tensorflow == tensorflow and s.python == python
-        else Row(s, _unlike(s, tensorflow, python))
-        for s in machine_summaries
-    )
+    tensorflow = _most(s.tensorflow for s in machine_summaries)
+    python = _most(s.python for s in machine_summaries)
+    return tuple(Row(s, _unlike(s, tensorflow, python)) for s in machine_summaries)
 
 
 def _unlike(summary: MachineSummary, tensorflow: str, python: str) -> tuple[str, ...]:

@@ -148,12 +148,10 @@ def summarise(
 
 
 def machine_line(machine: Machine) -> MachineLine:
-    """Describe the machine in a few fields. A GPU without a description gets its TensorFlow name."""
-    gpus = tuple(gpu.description or gpu.name for gpu in machine.gpus)
     return MachineLine(
         host=machine.host,
         cpu=machine.cpu,
-        gpus=gpus,
+        gpus=machine.gpu_names,
         tensorflow=machine.tensorflow,
         python=machine.python,
         environment=machine.environment,

@@ -68,6 +68,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return tuple(d for d in self.devices if d.name.startswith("GPU"))
 
     @property
+    def gpu_names(self) -> tuple[str, ...]:
+        """The GPUs' product names; TensorFlow's name for a GPU without one."""
+        return tuple(gpu.description or gpu.name for gpu in self.gpus)
+
+    @property
     def emulated(self) -> bool:
         return any(gpu.emulated for gpu in self.gpus)
 

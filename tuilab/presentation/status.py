@@ -352,7 +352,7 @@ def machine_words(machine: Machine | None) -> Sequence[str]:
     """Return short descriptions of GPUs, host, processor and TensorFlow, least important last."""
     if machine is None:
         return ()
-    gpus = [short_gpu(d.description or d.name) for d in machine.gpus]
+    gpus = [short_gpu(name) for name in machine.gpu_names]
     gpu = f"{len(gpus)} × {gpus[0]}" if len(gpus) > 1 and len(set(gpus)) == 1 else ", ".join(gpus)
     return (
         gpu or "no GPU",

@@ -103,7 +103,7 @@ def stamp(check: FactCheck) -> str:
     machine = check.machine
     if machine is None:
         return "Not measured yet."
-    gpus = ", ".join(gpu.description or gpu.name for gpu in machine.gpus) or "no GPU visible"
+    gpus = ", ".join(machine.gpu_names) or "no GPU visible"
     where = f"{machine.host} ({machine.cpu}, {gpus})"
     when = f"on {check.at[:10]}; budget {check.budget}"
     return f"Measured on {where} with TensorFlow {machine.tensorflow} {when}."

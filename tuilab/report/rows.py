@@ -504,15 +504,16 @@ def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
             yield line
             continue
         label = re.match(r" *\S+(?: \S+)? {2,}(?=\S)| *", line)
-        hanging = min(len(label[0]) if label else 0, most // 3)
-        for part in textwrap.wrap(
-            keep_on_line(line),
-            most,
-            subsequent_indent=" " * hanging,
-            break_on_hyphens=False,
-            drop_whitespace=True,
-        ):
-            yield part.replace(HELD, " ")
+        yield from wrapped_line(line, most, min(len(label[0]) if label else 0, most // 3))
+
+
+def wrapped_line(line: str, most: int, hanging: int) -> list[str]:
+    """Wrap a line, but neither within a figure with its unit nor within an interval.
+
+    hanging: indentation of all lines after the first, in characters.
+    """
+    parts = textwrap.wrap(keep_on_line(line), most, subsequent_indent=" " * hanging, break_on_hyphens=False)
+    return [part.replace(HELD, " ") for part in parts]
 
 
 def model_lines(result: RunResult) -> list[str]:

@@ -1,12 +1,10 @@
 """Formats a run's result as plain text, for a terminal or an email."""
 
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from tuilab.analysis.words import short
 from tuilab.model.environment import whose
-from tuilab.model.quantity import HELD, keep_on_line
 from tuilab.model.result import RunResult
 from tuilab.report.rows import (
     ARM_HEAD,
@@ -36,12 +34,14 @@ from tuilab.report.rows import (
     sizes_line,
     sweep_rows,
     unmeasured_lines,
+    wrapped_line,
 )
 
 Role = Literal["answer", "prose", "row", "head", "claim", "evidence", "advice", "caveat", "blank"]
 """The role of a line, which determines its style. Rows are aligned, and never wrapped."""
 
-HANGING = {"advice": "  ", "caveat": "  ", "evidence": "  "}
+HANGING = {"advice": 2, "caveat": 2, "evidence": 2}
+"""The indentation of a wrapped line's continuation, in characters."""
 
 
 def table(result: RunResult, *, details: bool = True) -> str:
@@ -71,11 +71,7 @@ def dressed(
     for role, line in roles_and_lines:
         wrapped = [line]
         if role not in ("row", "head", "blank") and len(line) > width:
-            hanging = HANGING.get(role, "")
-            broken = textwrap.wrap(
-                keep_on_line(line), width, subsequent_indent=hanging, break_on_hyphens=False
-            )
-            wrapped = [each.replace(HELD, " ") for each in broken]
+            wrapped = wrapped_line(line, width, HANGING.get(role, 0))
         out += [style(role, each) for each in wrapped]
     return "\n".join(out)
 
