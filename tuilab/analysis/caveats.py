@@ -229,17 +229,19 @@ def contention(seen: Pressure) -> Found | None:
     """
     if seen.wall_s <= 0:
         return None
+    counters = (seen.throttled_s, seen.waited_s, seen.switches, seen.others_s)
+    throttled, waited, switches, others = ((counter or 0.0) / seen.wall_s for counter in counters)
     reasons = []
-    if seen.throttled_s is not None and seen.throttled_s / seen.wall_s > THROTTLED:
-        reasons.append(f"a CPU quota held it back for {percent(seen.throttled_s / seen.wall_s)} of the time")
-    if seen.waited_s is not None and seen.waited_s / seen.wall_s > WAITED:
-        reasons.append(f"it waited for a processor for {percent(seen.waited_s / seen.wall_s)} of the time")
-    alone = seen.others_s is not None and seen.others_s / seen.wall_s < INTRUDERS
-    if seen.switches is not None and seen.switches / seen.wall_s > SWITCHES_PER_S and not alone:
-        reasons.append(f"it was interrupted {seen.switches / seen.wall_s:,.0f} times a second")
-    if seen.others_s is not None and seen.others_s / (seen.wall_s * seen.cores) > OTHERS:
-        share = seen.others_s / (seen.wall_s * seen.cores)
-        reasons.append(f"other processes used {percent(share)} of {plural(seen.cores, 'logical CPU')}")
+    if throttled > THROTTLED:
+        reasons.append(f"a CPU quota held it back for {percent(throttled)} of the time")
+    if waited > WAITED:
+        reasons.append(f"it waited for a processor for {percent(waited)} of the time")
+    alone = seen.others_s is not None and others < INTRUDERS
+    if switches > SWITCHES_PER_S and not alone:
+        reasons.append(f"it was interrupted {switches:,.0f} times a second")
+    if others / seen.cores > OTHERS:
+        share = percent(others / seen.cores)
+        reasons.append(f"other processes used {share} of {plural(seen.cores, 'logical CPU')}")
     if seen.load is not None and seen.load > seen.cores + 1:
         reasons.append(f"the load average was {seen.load:.1f} on {plural(seen.cores, 'logical CPU')}")
     if not reasons:

@@ -55,7 +55,7 @@ class Ranking:
 
 def ranked(arms: list[ArmState], point: int) -> Ranking:
     """Rank the arms, which must be sorted by median."""
-    known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
+    known = [arm for arm in arms[1:] if (ratio := compare(arm, arms[0], point)) and ratio.interval]
     # Once one arm can be compared with the fastest, list the arms that cannot be compared yet in a separate
     # group.
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
@@ -90,11 +90,6 @@ def _split_tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[
 def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
     ratio = compare(arm, first, point)
     return ratio is not None and ratio.sign > 0
-
-
-def _interval(arm: ArmState, other: ArmState, point: int) -> tuple[float, float] | None:
-    ratio = compare(arm, other, point)
-    return ratio.interval if ratio is not None else None
 
 
 def close(arm: ArmState, other: ArmState, point: int) -> bool:
