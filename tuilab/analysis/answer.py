@@ -64,7 +64,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         parts.append(span)
         parts.append(_describe_disturbed(state, arms, point))
         parts += [
-            _describe_merged(arms, point),
+            _describe_merged(arms),
             _describe_vanished(state, point),
             failures(state, point),
             without,
@@ -365,7 +365,7 @@ def failures(state: RunState, point: int) -> str:
     return f"{named} did not run."
 
 
-def _describe_merged(arms: list[ArmState], point: int) -> str:
+def _describe_merged(arms: list[ArmState]) -> str:
     """Return a note if a graph merges duplicate ops that are a large part of the requested work; else ""."""
     messages = {arm.label: f.message for arm in arms for f in arm.flags if f.code == "merged"}
     if not messages:

@@ -269,7 +269,7 @@ def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
         return None
     floor_s = None
     if here is not None:
-        work = prepared(state, here, point, work)
+        work = prepared(state, point, work)
         timed = estimate_at(here, point)
         if work.on_host and timed is not None and family_of(here, point) == "CPU":
             floor_s = timed.interval[0] if timed.interval else timed.median
@@ -326,7 +326,7 @@ def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...
 
 
 def bounds_of_arm(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> list[GpuBound]:
-    """Return the bounds for one measured arm, with resident input first."""
+    """Return the bounds for one measured arm: first with resident, then with copied input."""
     best: dict[str, tuple[GpuBound, GpuCall]] = {}
     likely: dict[str, tuple[float, float]] = {}
     for call in calls_of(state, gpu_arms(state, lead), point):
@@ -337,22 +337,12 @@ def bounds_of_arm(state: RunState, lead: ArmState, point: int, sheet: DataSheet)
         if found.input not in best or found.seconds < best[found.input][0].seconds:
             best[found.input] = found, call
     return [
-        _compared(
-            state,
-            lead,
-            point,
-            msgspec.structs.replace(best[name][0], expected_s=likely.get(name)),
-            best[name][1],
-            sheet,
-        )
-        for name in ("resident", "copied")
-        if name in best
+        _compared(lead, point, msgspec.structs.replace(found, expected_s=likely.get(name)), call, sheet)
+        for name, (found, call) in sorted(best.items(), reverse=True)  # resident before copied
     ]
 
 
-def _compared(
-    state: RunState, lead: ArmState, point: int, found: GpuBound, call: GpuCall, sheet: DataSheet
-) -> GpuBound:
+def _compared(lead: ArmState, point: int, found: GpuBound, call: GpuCall, sheet: DataSheet) -> GpuBound:
     """Compare a bound with a measured arm. If the bound is not below the arm's interval, the GPU cannot
     win.
     """

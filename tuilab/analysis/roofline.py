@@ -237,7 +237,7 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
     return 1
 
 
-def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
+def prepared(state: RunState, point: int, work: Work) -> Work:
     """Return the work, with the host's time lowered if the run's own calls took less.
 
     The cost per image comes from a calibration, which a busy machine lengthens. An arm that prepares images
@@ -264,7 +264,7 @@ def arm_floor(state: RunState, arm: ArmState, point: int, device: DeviceRoofs | 
     if work is None or device is None or machine is None:
         return None
     return floor(
-        prepared(state, arm, point, work),
+        prepared(state, point, work),
         device,
         arm.arm.mode,
         ops=op_count(arm, point),
