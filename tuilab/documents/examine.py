@@ -35,6 +35,25 @@ Validate = Callable[[Preset], Preset]
 MOST_UNRESOLVED = 40
 
 
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the garbage collector, which would take half of the time for a large document and free
+    nothing.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+# Number of parent folders whose names may show a file's subject.
+_FOLDERS = 2
+
+
+@_collector_paused()
 def read(
     source: Path | str | bytes,
     api: ApiTable | None,
@@ -56,27 +75,66 @@ def read(
     document installs overrides `api`. Raises InputError if there is nothing to read.
     """
     document = open_document(source, name)
-    version, line = (tensorflow, 0) if tensorflow else installed_by(document.lines) or ("", 0)
+    version, installs = (tensorflow, 0) if tensorflow else installed_by(document.lines) or ("", 0)
     if version and (api is None or minor(api.version) != minor(version)):
         api = table_of(version)
     folder = None if isinstance(source, bytes) else Path(source).absolute().parent
     stem = "" if isinstance(source, bytes) else Path(source).stem
-    with _collector_paused():
-        return _read(document, api, validate, preview, target, folder, line, stem)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector, which would take half of the time for a large document and free
-    nothing.
-    """
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
+    trace, plains, parsed = traced(document, api or shipped(), folder)
+    found = examples(document.blocks, trace, api, target)
+    reports = []
+    everywhere = ignored_everywhere(document.lines)
+    missing = _undefined_names(document, plains, parsed)
+    within = " ".join(folder.parts[-_FOLDERS:]) if folder is not None else ""
+    for example, text in zip(found, plains, strict=True):
+        example.undefined = [(line, name) for line, name in missing if example.holds(line)]
+        if not text.session:
+            example.magics = [(example.block.line + number, name_) for number, name_ in text.magics]
+        example.ignored = everywhere | ignored(document.lines, example.block)
+        example.installs = installs
+        example.document_title = f"{document.title} {document.id} {within} {stem}"
+    decide(found)
+    recognised = [recognise(example) for example in found]
+    said = divided(found, [workloads for workloads, _ in recognised])
+    for example, part, (known, gaps), (own, others) in zip(found, parsed, recognised, said, strict=True):
+        findings = check(example, preview)
+        made = build.presets(document, example, known, findings, own if preview else ())
+        shares = {one.name: work.part for one, work in zip(made, known, strict=True) if work.part}
+        unmeasured = claims(others if made else [*own, *others]) if preview else ()
+        untested = unread([*own, *others]) if preview else ()
+        refused = {preset.name: why for preset in made if (why := _refused(preset, validate))}
+        reports.append(
+            ExampleReport(
+                number=example.block.number,
+                heading=example.block.heading,
+                line=example.block.line,
+                last_line=example.block.last_line,
+                findings=findings,
+                presets=tuple(preset for preset in made if preset.name not in refused),
+                parts=shares,
+                unmeasured=unmeasured,
+                unread=untested,
+                unresolved=_unresolved_parts(example, part, [*gaps, *refused.values()]),
+            )
+        )
+    notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
+    broken = tuple(
+        Unresolved(
+            line,
+            f"{reason}, according to the grammar of Python {sys.version_info[0]}.{sys.version_info[1]}",
+        )
+        for part, block in zip(parsed, document.blocks, strict=True)
+        for line, reason in part.broken[:1]
+        if not block.excerpt
+    )
+    return DocumentReport(
+        document=document,
+        examples=tuple(reports),
+        version=api.version if api else "",
+        notes=notes,
+        broken=broken,
+        unreadable=document.unreadable or _why_unparsed(document, parsed),
+    )
 
 
 # Code without any of these calls does not use sessions, so no further check is needed.
@@ -143,77 +201,6 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
         for block, part in zip(document.blocks, parsed, strict=True)
     )
     return read_program(code, api, deferred, folder), plains, parsed
-
-
-# Number of parent folders whose names may show a file's subject.
-_FOLDERS = 2
-
-
-def _read(
-    document: Document,
-    api: ApiTable | None,
-    validate: Validate | None,
-    preview: bool,
-    target: str,
-    folder: Path | None,
-    installs: int,
-    stem: str = "",
-) -> DocumentReport:
-    trace, plains, parsed = traced(document, api or shipped(), folder)
-    found = examples(document.blocks, trace, api, target)
-    reports = []
-    everywhere = ignored_everywhere(document.lines)
-    missing = _undefined_names(document, plains, parsed)
-    within = " ".join(folder.parts[-_FOLDERS:]) if folder is not None else ""
-    for example, text in zip(found, plains, strict=True):
-        example.undefined = [(line, name) for line, name in missing if example.holds(line)]
-        if not text.session:
-            example.magics = [(example.block.line + number, name_) for number, name_ in text.magics]
-        example.ignored = everywhere | ignored(document.lines, example.block)
-        example.installs = installs
-        example.document_title = f"{document.title} {document.id} {within} {stem}"
-    decide(found)
-    recognised = [recognise(example) for example in found]
-    said = divided(found, [workloads for workloads, _ in recognised])
-    for example, part, (known, gaps), (own, others) in zip(found, parsed, recognised, said, strict=True):
-        findings = check(example, preview)
-        made = build.presets(document, example, known, findings, own if preview else ())
-        shares = {one.name: work.part for one, work in zip(made, known, strict=True) if work.part}
-        unmeasured = claims(others if made else [*own, *others]) if preview else ()
-        untested = unread([*own, *others]) if preview else ()
-        refused = {preset.name: why for preset in made if (why := _refused(preset, validate))}
-        reports.append(
-            ExampleReport(
-                number=example.block.number,
-                heading=example.block.heading,
-                line=example.block.line,
-                last_line=example.block.last_line,
-                findings=findings,
-                presets=tuple(preset for preset in made if preset.name not in refused),
-                parts=shares,
-                unmeasured=unmeasured,
-                unread=untested,
-                unresolved=_unresolved_parts(example, part, [*gaps, *refused.values()]),
-            )
-        )
-    notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
-    broken = tuple(
-        Unresolved(
-            line,
-            f"{reason}, according to the grammar of Python {sys.version_info[0]}.{sys.version_info[1]}",
-        )
-        for part, block in zip(parsed, document.blocks, strict=True)
-        for line, reason in part.broken[:1]
-        if not block.excerpt
-    )
-    return DocumentReport(
-        document=document,
-        examples=tuple(reports),
-        version=api.version if api else "",
-        notes=notes,
-        broken=broken,
-        unreadable=document.unreadable or _why_unparsed(document, parsed),
-    )
 
 
 _TENSORFLOW = re.compile(r"^\s*(?:import|from)\s+(?:tensorflow|keras)\b", re.MULTILINE)

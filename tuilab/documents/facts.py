@@ -108,12 +108,8 @@ class Facts:
 
     @cached_property
     def logs_placement(self) -> TraceEvent | None:
-        for event in self._trace.events:
-            if event.name == "tf.debugging.set_log_device_placement":
-                given = event.arguments.get("enabled", event.arguments.get("0"))
-                if truth(given) is True:
-                    return event
-        return None
+        set_ = (e for e in self._trace.events if e.name == "tf.debugging.set_log_device_placement")
+        return next((e for e in set_ if truth(e.arguments.get("enabled", e.arguments.get("0")))), None)
 
     @cached_property
     def _configs(self) -> dict[int, TraceEvent]:

@@ -101,19 +101,16 @@ def describe(trace: Trace, dataset: Dataset) -> Pipeline:
     else:
         out.parameters["batch"] = size
     _describe_mapped(trace, dataset, out)
-    calls = _parallel_calls(dataset)
-    workers = integer(calls) if calls is not None else None
+    workers = integer(_parallel_calls(dataset))
     if workers is not None and workers > 0:
         out.parameters["workers"] = workers
     return out
 
 
 def _parallel_calls(dataset: Dataset) -> Value | None:
-    for step in dataset.steps:
-        value = step.arguments.get("num_parallel_calls", NONE)
-        if step.name == "map" and value != NONE:
-            return value
-    return None
+    maps = (step for step in dataset.steps if step.name == "map")
+    given = (step.arguments.get("num_parallel_calls", NONE) for step in maps)
+    return next((value for value in given if value != NONE), None)
 
 
 def _source(trace: Trace, source: Step, out: Pipeline) -> None:
