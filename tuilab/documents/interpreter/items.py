@@ -8,7 +8,6 @@ from tuilab.documents.interpreter.interpreter import Interpreter, expression, ti
 from tuilab.documents.interpreter.names import ENVIRONMENT, SAVED
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.tensors import sliced
-from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
     COUNTING,
     NONE,
@@ -201,7 +200,7 @@ def subscript(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Va
         case Many() | Span() | OpaqueObject(kind="enumerate" | "zip"):
             return iterate(interpreter, value, node.lineno).element
         case Tensor():
-            return _tensor_item(interpreter, value, index, node.lineno)
+            return _part(interpreter, value, sliced(value, index), node.lineno)
         case OpaqueObject(kind="logs"):
             return _logs_item(interpreter, value, index, node.lineno)
         case OpaqueObject(kind="info"):
@@ -244,14 +243,9 @@ def _slice(interpreter: Interpreter, value: Value, node: ast.Slice, scope: Scope
     return value if isinstance(value, Many) else Unknown("a slice of an unknown value", line)
 
 
-def _tensor_item(interpreter: Interpreter, tensor: Tensor, index: Value, line: int) -> Value:
-    return _part(interpreter, tensor, sliced(tensor, index), line)
-
-
 def _part(interpreter: Interpreter, tensor: Tensor, shape: Shape | None, line: int) -> Tensor:
     result = Tensor(shape, tensor.dtype, tensor.library, -1, tensor.inside)
-    kind: Kind = "op" if tensor.library == "tf" else "host-op"
-    interpreter.event(kind, "tf.strided_slice", line, {"x": tensor}, result)
+    interpreter.event(result.kind, "tf.strided_slice", line, {"x": tensor}, result)
     return result
 
 

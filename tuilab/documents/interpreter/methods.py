@@ -8,7 +8,7 @@ from tuilab.documents.interpreter.expressions import join_text
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered, times_in
 from tuilab.documents.interpreter.library import Arguments
 from tuilab.documents.interpreter.names import ARGUMENTS_OF_KERAS, ONLY_KERAS, STEPS, TRAINS, dtype_of
-from tuilab.documents.interpreter.trace import Kind, Traced
+from tuilab.documents.interpreter.trace import Traced
 from tuilab.documents.interpreter.unread import OF_LITE, SESSION, assumes_keras, callee
 from tuilab.documents.interpreter.values import (
     NONE,
@@ -197,7 +197,7 @@ def _tensor(
     if name == "astype":
         dtype = dtype_of(given.get("0", "dtype"))
         made = Tensor(tensor.shape, dtype, tensor.library, inside=tensor.inside)
-        interpreter.event(_kind(tensor), "astype", line, {"x": tensor}, made)
+        interpreter.event(tensor.kind, "astype", line, {"x": tensor}, made)
         return made
     if tensor.library == "np" and name in ("cpu", "detach"):
         # For a PyTorch tensor on the CPU, cpu() and detach() copy nothing.
@@ -218,7 +218,7 @@ def _tensor(
     if name in ("reshape", "transpose"):
         return _reshape(interpreter, tensor, name, args, line)
     made = Tensor(None, tensor.dtype, tensor.library, inside=tensor.inside)
-    interpreter.event(_kind(tensor), name, line, {"x": tensor}, made)
+    interpreter.event(tensor.kind, name, line, {"x": tensor}, made)
     return made
 
 
@@ -273,16 +273,12 @@ def _evaluate_in_session(interpreter: Interpreter, tensor: Tensor, line: int) ->
     return result
 
 
-def _kind(tensor: Tensor) -> Kind:
-    return "op" if tensor.library == "tf" else "host-op"
-
-
 def _reshape(interpreter: Interpreter, tensor: Tensor, name: str, args: list[Value], line: int) -> Value:
     sides = args[0] if len(args) == 1 and isinstance(args[0], Listing) else Listing("tuple", args)
     given = Arguments(line, {"x": tensor} | ({"shape": sides, "1": sides} if args else {}))
     shape = ops.reshaped(given) if name == "reshape" else ops.transposed(given)
     made = Tensor(shape, tensor.dtype, tensor.library, inside=tensor.inside)
-    interpreter.event(_kind(tensor), name, line, {"x": tensor}, made)
+    interpreter.event(tensor.kind, name, line, {"x": tensor}, made)
     return made
 
 

@@ -114,10 +114,10 @@ def session(interpreter: Interpreter, asked: Asked) -> Value | None:
     if asked.name not in ("run", "partial_run"):
         return None
     interpreter.deferred = True
-    fetched = _fetch(asked)
+    fetched, only_ops = _fetch(asked)
     fed = asked.args[1] if len(asked.args) > 1 else asked.keywords.get("feed_dict", NONE)
     given = {"fetches": fetched, **({"feed_dict": fed} if fed != NONE else {}), "session": asked.owner}
-    if _is_op(asked):
+    if only_ops:
         given["op"] = Known(True)
     event = interpreter.event("graph", "sess.run", asked.line, given)
     event.runs = fetched
@@ -246,21 +246,18 @@ def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
     return interpreter.call(target, inputs, by_name, line)
 
 
-def _is_op(asked: Asked) -> bool:
-    value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
-    items = value.items if isinstance(value, Listing) else [value]
-    return all(isinstance(item, Bound) and item.name in _OPS for item in items)
-
-
 _OPS = ("op", "initializer")
 
 
-def _fetch(asked: Asked) -> Value:
-    """Return the first value that `sess.run` fetches; the session itself if the call fetches nothing."""
+def _fetch(asked: Asked) -> tuple[Value, bool]:
+    """Return the first value that `sess.run` fetches (the session itself if the call fetches nothing), and
+    whether the call runs only ops, without values.
+    """
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
-    if isinstance(value, Listing) and value.items:
-        value = value.items[0]
+    items = value.items if isinstance(value, Listing) else [value]
+    only_ops = all(isinstance(item, Bound) and item.name in _OPS for item in items)
+    value = items[0] if items else value
     # Fetching `tensor.op` runs the same op as fetching the tensor, but returns no value.
     if isinstance(value, Bound) and value.name in _OPS and isinstance(value.owner, Tensor):
         value = value.owner
-    return value
+    return value, only_ops

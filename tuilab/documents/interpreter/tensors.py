@@ -144,7 +144,7 @@ def elementwise(
     if whose == "tf":
         _check(interpreter, name, values, line)
     name = name if whose == "tf" else f"np.{name.rpartition('.')[2]}"
-    interpreter.event("op" if whose == "tf" else "host-op", name, line, arguments, result)
+    interpreter.event(result.kind, name, line, arguments, result)
     return result
 
 
@@ -260,7 +260,7 @@ def matmul(
         _check(interpreter, "tf.matmul", operands, line, (left, right))
     dtype = _promote(operands) if operands or a is None else nested_dtype(a, whose)
     result = Tensor(shape, dtype, whose, inside=any(t.inside for t in operands))
-    interpreter.event("op" if whose == "tf" else "host-op", "tf.matmul", line, arguments, result)
+    interpreter.event(result.kind, "tf.matmul", line, arguments, result)
     return result
 
 

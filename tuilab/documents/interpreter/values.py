@@ -126,6 +126,11 @@ class Tensor(Value):
     made: int = -1
     inside: bool = False
 
+    @property
+    def kind(self) -> Literal["op", "host-op"]:
+        """The kind of event that computes the tensor."""
+        return "op" if self.library == "tf" else "host-op"
+
 
 @dataclass(eq=False, slots=True)
 class Function(Value):

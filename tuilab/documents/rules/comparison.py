@@ -102,8 +102,7 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
     sweeps = one.region.line == other.region.line and {k[:2] for k in first} == {k[:2] for k in second}
     apart = _work_of_all_sizes(example, one) ^ _work_of_all_sizes(example, other)
     if {one.device, other.device} == {"CPU", "GPU"} and set(first) != set(second) and apart and not sweeps:
-        less = sorted(_words(apart))
-        return f"CPU and GPU do different work: only one of them has {less[0]}", ""
+        return f"CPU and GPU do different work: only one of them has {min(map(_named, apart))}", ""
     makes = [any(makes_data(event) for event in timing.events) for timing in (one, other)]
     computes = [any(e.kind in _COMPUTES for e in timing.events) for timing in (one, other)]
     if makes[0] != makes[1] and all(computes) and are_alike(one.label, other.label):
@@ -196,12 +195,10 @@ def _work_of_all_sizes(example: Example, timing: Timing) -> set[tuple[str, str, 
     return found.union(*(work for work in others if {key[:2] for key in work} == kinds))
 
 
-def _words(keys: set[tuple[str, str, object]]) -> set[str]:
-    words = set()
-    for _, name, detail in keys:
-        shape = detail[0] if isinstance(detail, tuple) else None
-        words.add(f"{name} of shape {shape}" if shape else name)
-    return words
+def _named(work: tuple[str, str, object]) -> str:
+    _, name, detail = work
+    shape = detail[0] if isinstance(detail, tuple) else None
+    return f"{name} of shape {shape}" if shape else name
 
 
 @rule("TL117", "Comparison of identical work", "warning")
