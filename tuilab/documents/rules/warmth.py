@@ -61,23 +61,16 @@ def _batches(example: Example) -> Iterator[Hit]:
         return
     for timing in example.timings:
         region, function = timing.region, timing.begins.function
-        speed = region.gathered or region.by or region.rate
-        if _BATCH_BEGINS.match(function) and speed and not region.picked:
+        batch = _BATCH_BEGINS.match(function) and (region.gathered or region.by or region.rate)
+        epoch = function == "on_epoch_begin" and region.gathered
+        first, left_out = ("batch", "batches") if batch else ("epoch", "epoch")
+        if (batch or epoch) and not region.picked:
             yield Hit(
                 region.line,
-                "the times include the first batch, in which Keras traces its step",
-                "Exclude the first batches.",
+                f"the times include the first {first}, in which Keras traces its step",
+                f"Exclude the first {left_out}.",
                 timing=timing,
                 severity=None if _counts(timing.begins) else "note",
-            )
-
-        elif function == "on_epoch_begin" and region.gathered and not region.picked:
-            yield Hit(
-                region.line,
-                "the times include the first epoch, in which Keras traces its step",
-                "Exclude the first epoch.",
-                timing=timing,
-                severity="note",
             )
 
 
