@@ -152,9 +152,7 @@ def call_object(
 ) -> Value:
     match callee:
         case OpaqueObject(kind="object", data=str(name)) if name.startswith("tf.keras."):
-            result = Tensor(None, None)
-            interpreter.event("op", name, line, numbered(args), result)
-            return result
+            return interpreter.make("op", name, line, numbered(args), Tensor(None, None))
         case OpaqueObject(kind="python-function", data=(str(name), Value() as target)):
             return interpreter.call(Api(name), [target, Listing("list", args)], {}, line)
         case OpaqueObject(kind="saved"):
@@ -364,9 +362,7 @@ def call_instance(
             return interpreter.call(method, [instance, *args], keywords, line)
     base = instance.of.library_base()
     if base.startswith("tf."):
-        result = Tensor(None, None)
-        interpreter.event("op", base, line, {"x": args[0]} if args else {}, result)
-        return result
+        return interpreter.make("op", base, line, {"x": args[0]} if args else {}, Tensor(None, None))
     return interpreter.opaque(
         Unknown(f"{instance.of.name} is not callable in the document", line), args, line
     )

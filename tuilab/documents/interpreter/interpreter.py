@@ -86,6 +86,7 @@ Keywords = dict[str, Value]
 _MOST_BESIDE = 16
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
 A = TypeVar("A")
+V = TypeVar("V", bound=Value)
 E = TypeVar("E", bound=Callable[..., Any])
 # Handlers for each kind of syntax node and of called value. The modules of this package register them.
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
@@ -305,6 +306,11 @@ class Interpreter:
             result.made = event.index
         self.trace.events.append(event)
         return event
+
+    def make(self, kind: Kind, name: str, line: int, arguments: dict[str, Value], result: V) -> V:
+        """Record an event that makes a value, and return this value."""
+        self.event(kind, name, line, arguments, result)
+        return result
 
     def once(self, node: ast.AST, ask: Callable[[Any], A]) -> A:
         """Return the result of `ask` for a syntax node, from a cache if possible."""

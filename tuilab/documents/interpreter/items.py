@@ -245,8 +245,7 @@ def _slice(interpreter: Interpreter, value: Value, node: ast.Slice, scope: Scope
 
 def _part(interpreter: Interpreter, tensor: Tensor, shape: Shape | None, line: int) -> Tensor:
     result = Tensor(shape, tensor.dtype, tensor.library, -1, tensor.inside)
-    interpreter.event(result.kind, "tf.strided_slice", line, {"x": tensor}, result)
-    return result
+    return interpreter.make(result.kind, "tf.strided_slice", line, {"x": tensor}, result)
 
 
 def _info_item(interpreter: Interpreter, info: OpaqueObject, index: Value, line: int) -> Value:

@@ -285,5 +285,4 @@ def call_layer(
         name = f"tf.keras.layers.{target.name}"
     else:
         name = "the model" if target.assumed else "tf.keras.Model"
-    interpreter.event("op", name, line, {"x": value, "self": target}, result)
-    return result
+    return interpreter.make("op", name, line, {"x": value, "self": target}, result)

@@ -197,15 +197,13 @@ def _tensor(
     if name == "astype":
         dtype = dtype_of(given.get("0", "dtype"))
         made = Tensor(tensor.shape, dtype, tensor.library, inside=tensor.inside)
-        interpreter.event(tensor.kind, "astype", line, {"x": tensor}, made)
-        return made
+        return interpreter.make(tensor.kind, "astype", line, {"x": tensor}, made)
     if tensor.library == "np" and name in ("cpu", "detach"):
         # For a PyTorch tensor on the CPU, cpu() and detach() copy nothing.
         return tensor
     if name in ("cpu", "gpu"):
         made = Tensor(tensor.shape, tensor.dtype)
-        interpreter.event("copy", f".{name}()", line, {"input": tensor}, made)
-        return made
+        return interpreter.make("copy", f".{name}()", line, {"input": tensor}, made)
     if name in ("assign", "assign_add", "assign_sub"):
         interpreter.event("op", f"tf.Variable.{name}", line, {"value": given.get("0")}, None)
         return tensor
@@ -218,8 +216,7 @@ def _tensor(
     if name in ("reshape", "transpose"):
         return _reshape(interpreter, tensor, name, args, line)
     made = Tensor(None, tensor.dtype, tensor.library, inside=tensor.inside)
-    interpreter.event(tensor.kind, name, line, {"x": tensor}, made)
-    return made
+    return interpreter.make(tensor.kind, name, line, {"x": tensor}, made)
 
 
 # Attributes that NumPy arrays have and TensorFlow tensors lack.
@@ -278,8 +275,7 @@ def _reshape(interpreter: Interpreter, tensor: Tensor, name: str, args: list[Val
     given = Arguments(line, {"x": tensor} | ({"shape": sides, "1": sides} if args else {}))
     shape = ops.reshaped(given) if name == "reshape" else ops.transposed(given)
     made = Tensor(shape, tensor.dtype, tensor.library, inside=tensor.inside)
-    interpreter.event(tensor.kind, name, line, {"x": tensor}, made)
-    return made
+    return interpreter.make(tensor.kind, name, line, {"x": tensor}, made)
 
 
 def _listing(interpreter: Interpreter, listing: Listing, name: str, args: list[Value], line: int) -> Value:

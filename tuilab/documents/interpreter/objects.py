@@ -204,8 +204,7 @@ def call_saved(
     result = Tensor(None, None, inside=inside)
     builds = inside and interpreter.in_graph() is None
     given = {**numbered(args), **keywords, "self": owner}
-    interpreter.event("build" if builds else "op", SAVED, line, given, result)
-    return result
+    return interpreter.make("build" if builds else "op", SAVED, line, given, result)
 
 
 @methods_of("object")
@@ -221,9 +220,7 @@ def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
         interpreter.event("train", f"Estimator.{name}", line, {"self": asked.owner})
         return Unknown(f"the result of {name}()", line)
     if name in ("result", "numpy") and "metrics" in made:
-        result = Tensor((), "float32")
-        interpreter.event("op", f"{made}.{name}", line, {}, result)
-        return result
+        return interpreter.make("op", f"{made}.{name}", line, {}, Tensor((), "float32"))
     kind: Kind = "op" if name in _LIBRARY_METHODS else "build"
     interpreter.event(kind, f"{made}.{name}", line, {})
     return None
@@ -236,8 +233,7 @@ def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
         return args[0] if args else Unknown("a distributed dataset", line)
     if name == "reduce":
         result = Tensor(None, None, inside=interpreter.in_graph() is not None)
-        interpreter.event("op", "tf.distribute.Strategy.reduce", line, numbered(args), result)
-        return result
+        return interpreter.make("op", "tf.distribute.Strategy.reduce", line, numbered(args), result)
     target = args[0] if args else keywords.get("fn", NONE)
     given = args[1] if len(args) > 1 else keywords.get("args", Listing("tuple", []))
     named = args[2] if len(args) > 2 else keywords.get("kwargs", Mapping({}))

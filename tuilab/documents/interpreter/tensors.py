@@ -144,8 +144,7 @@ def elementwise(
     if whose == "tf":
         _check(interpreter, name, values, line)
     name = name if whose == "tf" else f"np.{name.rpartition('.')[2]}"
-    interpreter.event(result.kind, name, line, arguments, result)
-    return result
+    return interpreter.make(result.kind, name, line, arguments, result)
 
 
 def broadcast_values(values: Sequence[Value]) -> Shape | None:
@@ -260,8 +259,7 @@ def matmul(
         _check(interpreter, "tf.matmul", operands, line, (left, right))
     dtype = _promote(operands) if operands or a is None else nested_dtype(a, whose)
     result = Tensor(shape, dtype, whose, inside=any(t.inside for t in operands))
-    interpreter.event(result.kind, "tf.matmul", line, arguments, result)
-    return result
+    return interpreter.make(result.kind, "tf.matmul", line, arguments, result)
 
 
 def matrix(arguments: dict[str, Value], side: str) -> Shape | None:

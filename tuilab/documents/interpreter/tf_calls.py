@@ -185,8 +185,7 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
             if isinstance(value, Function | Graph | Bound | Partial):
                 interpreter.call(value, inputs, {}, args.line)
     result = Tensor(None, None, inside=interpreter.in_graph() is not None)
-    interpreter.event("op", name, args.line, {}, result)
-    return result
+    return interpreter.make("op", name, args.line, {}, result)
 
 
 @handles("tf.strings.", "tf.string_join", "tf.string_split", "tf.as_string")
@@ -223,8 +222,7 @@ def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     block.
     """
     made = OpaqueObject("session", name)
-    interpreter.event("build", "tf.Session", args.line, {"config": args.get("config", "2")}, made)
-    return made
+    return interpreter.make("build", "tf.Session", args.line, {"config": args.get("config", "2")}, made)
 
 
 @handles("tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.placeholder")
