@@ -107,21 +107,18 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
     try:
         code, printed, complained = _capture_output([python, "-c", _LOOK], clean)
         known: dict[str, Any] = json.loads(printed.splitlines()[-1])
+        return known
     except TimeoutError:
-        raise InputError(where, python, f"a Python interpreter that answers within {LOOK_S:.0f} s") from None
+        expected = f"a Python interpreter that answers within {LOOK_S:.0f} s"
     except OverflowError:
-        raise InputError(
-            where, python, f"a Python interpreter that prints less than {size(MOST_PRINTED)}"
-        ) from None
+        expected = f"a Python interpreter that prints less than {size(MOST_PRINTED)}"
     except OSError as error:
-        raise InputError(
-            where, python, f"a Python interpreter that can be started: {error.strerror}"
-        ) from None
+        expected = f"a Python interpreter that can be started: {error.strerror}"
     except (ValueError, IndexError, RecursionError):
         said = complained.decode(errors="replace").strip().splitlines()
         last = f"; it ended with code {code}" + (f": {said[-1]}" if said else "")
-        raise InputError(where, python, sanitize_line(_EXPECTED + last, 400)) from None
-    return known
+        expected = sanitize_line(_EXPECTED + last, 400)
+    raise InputError(where, python, expected)
 
 
 def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:

@@ -54,26 +54,19 @@ def _smi(place: Place, until: float, error: str) -> Devices:
     program = shutil.which("nvidia-smi", path=place.environ.get("PATH"))
     if program is None:
         return Devices(error=error)
-    ran = children.run(
-        [program, f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits"], place.environ, until
-    )
+
+    def ask(query: str) -> children.Ran:
+        return children.run([program, query, "--format=csv,noheader,nounits"], place.environ, until)
+
+    ran = ask(f"--query-gpu={','.join(FIELDS)}")
     if ran.code is None:
         return Devices(hung="nvidia-smi")
     if ran.code:
         text = (ran.out + ran.err).decode(errors="replace").strip()
         return Devices(error=f"nvidia-smi {ran.ending}: {sanitize_line(text, 200)}")
-    apps = children.run(
-        [
-            program,
-            "--query-compute-apps=gpu_uuid,pid,process_name,used_memory",
-            "--format=csv,noheader,nounits",
-        ],
-        place.environ,
-        until,
-    )
-    return Devices(
-        read_smi(ran.out.decode(errors="replace"), apps.out.decode(errors="replace")), "nvidia-smi"
-    )
+    apps = ask("--query-compute-apps=gpu_uuid,pid,process_name,used_memory")
+    gpus, users = (each.out.decode(errors="replace") for each in (ran, apps))
+    return Devices(read_smi(gpus, users), "nvidia-smi")
 
 
 def read_smi(gpus: str, apps: str) -> tuple[GpuDevice, ...]:
@@ -82,10 +75,7 @@ def read_smi(gpus: str, apps: str) -> tuple[GpuDevice, ...]:
     for row in _rows(apps, 4):
         if row[1].isdigit():
             name = sanitize_line(row[2].rpartition("/")[2], 100)
-            memory = _number(row[3], MIB)
-            users.setdefault(row[0], []).append(
-                GpuProcess(int(row[1]), name, None if memory is None else int(memory))
-            )
+            users.setdefault(row[0], []).append(GpuProcess(int(row[1]), name, _whole(row[3], MIB)))
     out = []
     for row in _rows(gpus, len(FIELDS)):
         cell = dict(zip(FIELDS, row, strict=True))
@@ -98,8 +88,7 @@ def _device(cell: dict[str, str], users: tuple[GpuProcess, ...]) -> GpuDevice:
         return _number(cell[name], scale)
 
     def whole(name: str, scale: int = 1) -> int | None:
-        value = _number(cell[name], scale)
-        return None if value is None else int(value)
+        return _whole(cell[name], scale)
 
     index, name = whole("index") or 0, sanitize_line(cell["name"], 100)
     facts = GpuFacts(
@@ -149,6 +138,11 @@ def _number(text: str, scale: float) -> float | None:
         return float(text) * scale
     except ValueError:
         return None
+
+
+def _whole(text: str, scale: float) -> int | None:
+    value = _number(text, scale)
+    return None if value is None else int(value)
 
 
 def probe(found: Devices) -> Probe:
