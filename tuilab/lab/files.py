@@ -43,6 +43,8 @@ class Preferences(NamedTuple):
     """Python environments that the user added, `NAME=PATH[,VARIABLE=VALUE…]`, latest first."""
 
 
+WATCH = "watch "
+"""Prefix that the user types before a program and its arguments to watch the program."""
 INPUT = " --input "
 """Separator between a function's path and the shapes of its arguments."""
 MOST_RECENT = 12
@@ -109,10 +111,10 @@ def _whole(path: str) -> str:
 
 
 def _parts(path: str) -> tuple[str, str, str]:
-    """Split typed words into the prefix `watch ` ("" if absent), the path, and the input shapes or the
+    """Split typed words into the prefix `WATCH` ("" if absent), the path, and the input shapes or the
     program's arguments.
     """
-    verb = "watch " * path.startswith("watch ")
+    verb = WATCH * path.startswith(WATCH)
     words = path.removeprefix(verb)
     suffix, option = ("", INPUT) if INPUT in words else (".py", " ")
     place, option, rest = words.partition(suffix + option)

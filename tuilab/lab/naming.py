@@ -5,6 +5,7 @@ import os
 import shlex
 from pathlib import Path
 
+from tuilab.lab.files import WATCH
 from tuilab.model.errors import InputError
 from tuilab.model.files import expanded, open_regular, read_regular
 from tuilab.model.subject import (
@@ -20,8 +21,6 @@ from tuilab.model.subject import (
     Subject,
 )
 
-WATCH = "watch "
-"""Prefix that the user types before a program and its arguments to watch the program."""
 CHECK = "check "
 """Prefix that the user types before a path to check the file as an article, even if the file is also a
 program or a preset.

@@ -9,9 +9,9 @@ import msgspec
 from tuilab.catalogue.validate import validate
 from tuilab.documents import DocumentReport, read
 from tuilab.documents.api import tables
-from tuilab.lab.files import INPUT
+from tuilab.lab.files import INPUT, WATCH
 from tuilab.lab.lab import Lab
-from tuilab.lab.naming import CHECK, WATCH, does_something, functions
+from tuilab.lab.naming import CHECK, does_something, functions
 from tuilab.lab.offers import Offer
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError, WorkerError
