@@ -3,6 +3,8 @@
 import base64
 import math
 import random
+import zlib
+from array import array
 
 import pytest
 from hypothesis import given, settings
@@ -105,6 +107,16 @@ def test_checking_a_damaged_piece_raises_nothing(length):
             broken[rng.randrange(len(broken))] = rng.randrange(256)
         if bytes(broken) != data:
             packed.sound(bytes(broken), "r1", 30)
+
+
+def test_a_piece_with_a_negative_number_of_blocks_is_damaged():
+    piece = packed._decode_piece(packed.pack(list(enumerate(regular(3)))))
+    blocks = sum(piece.blocks)
+    piece.sizes = packed._planes(array("i", [blocks + 1, -1, 0]))
+    broken = bytes([packed.FORM]) + zlib.compress(packed._encode(piece))
+    for read in (lambda: list(packed.rounds(broken)), lambda: packed.unpack(broken, 0.0)):
+        with pytest.raises(packed.Damaged):
+            read()
 
 
 def test_a_piece_of_another_run_or_length_is_damaged():
