@@ -14,7 +14,7 @@ from tuilab.cli.options import one_of
 from tuilab.lab import Lab
 from tuilab.lab.naming import resolve
 from tuilab.lab.presets import preset_of
-from tuilab.lab.settings import Own, Settings, choose
+from tuilab.lab.settings import Settings, choose
 from tuilab.model.arms import INPUTS, MODES
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
@@ -35,6 +35,8 @@ class Choice(NamedTuple):
     """None for the user's code, whose parameters only a worker knows."""
     declare: Callable[[Lab], Awaitable[Settings]]
     """Asks a worker to open the user's code, and returns its settings."""
+    hosts: tuple[str, ...]
+    """Names of all places to measure, as in `hosts_with`."""
     scope: str
     """Restricts which files the first worker may open; see `tuilab.model.requests.scope`."""
 
@@ -85,10 +87,10 @@ def make_resolver(
         return settings
 
     async def declare(lab: Lab) -> Settings:
-        own = Own(await lab.questions.declare(file, opening), file, opening)
-        return chosen(choose(own.preset, own, given, **words))
+        preset, own = await lab.find(name, subject, opening)
+        return chosen(choose(preset, own, given, **words))
 
-    choice = Choice(settings and chosen(settings), declare, scope(file, opening) if file else "")
+    choice = Choice(settings and chosen(settings), declare, places, scope(file, opening) if file else "")
     if claimed and (settings is None or not settings.preset.claims):
         expected = "a preset with a claim; `tuilab presets` lists them"
         raise InputError("--check", name, expected, f"{name} has no claim to check; expected {expected}")

@@ -17,7 +17,7 @@ from tuilab.cli.choose import (
     quiet,
     subject_argument,
 )
-from tuilab.cli.environment import env_option, hosts_with, python_option
+from tuilab.cli.environment import env_option, python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
 from tuilab.cli.lab import with_lab
 from tuilab.cli.options import against_option, columns, emit
@@ -79,7 +79,7 @@ def run(
         return await lab.measure(await choice.resolve(lab), budget=budget, cold=cold, together=together)
 
     forks = BUDGET[budget].forks > 0 and not together and not envs
-    measured = run_with_lab(measure, hosts_with(envs, hosts), envs, forks, choice.scope)
+    measured = run_with_lab(measure, choice.hosts, envs, forks, choice.scope)
     finish(ctx, measured, as_json, against, check)
 
 

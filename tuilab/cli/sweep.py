@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from tuilab.cli.choose import Named, arm_options, host_option, make_resolver, model_options, subject_argument
-from tuilab.cli.environment import env_option, hosts_with, python_option
+from tuilab.cli.environment import env_option, python_option
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.options import against_option
 from tuilab.cli.run import finish, run_with_lab
@@ -70,5 +70,5 @@ def sweep(
     if on is not None and (preset := choice.settings) is not None:
         measured = on_fleet(on, jobs, lambda fleet: fleet.sweep(preset, planned(preset), budget, cold))
     else:
-        measured = run_with_lab(measure, hosts_with(envs, hosts), envs, False, choice.scope)
+        measured = run_with_lab(measure, choice.hosts, envs, False, choice.scope)
     finish(ctx, measured, as_json, against, check)
