@@ -273,17 +273,17 @@ class LabApp(LastingApp):
             self.lab.saved.close()
             # Skip the orderly exit: asyncio would kill the worker together with its pipes, and there is no
             # terminal to restore.
-            os._exit(128 + signal.SIGHUP)
+            os._exit(SIGNALLED + signal.SIGHUP)
         if not self.leaving:
             if number == signal.SIGHUP and self.lab is not None and self.lab.state.running:
                 self.lab.saved.mark_away()  # so that the next lab reports the stopped run
-            self._ending = asyncio.ensure_future(self.leave(128 + number))
+            self._ending = asyncio.ensure_future(self.leave(SIGNALLED + number))
             return
         # a second request: exit immediately
         if self.lab is not None:
             self.lab.kill_now()
         if number != signal.SIGHUP:
-            self.exit(128 + number)
+            self.exit(SIGNALLED + number)
 
     async def _finish_alone(self, lab: "Lab") -> None:
         marked = False
