@@ -151,6 +151,19 @@ def test_a_document_shows_the_parts_of_a_call_with_intervals(name):
     assert "time goes" in made and "(40%)" in made and "not known" in made and " ± " in made
 
 
+@pytest.mark.parametrize("name", ["markdown", "html"])
+def test_a_document_says_how_devices_slow_each_other_down(name):
+    together = msgspec.structs.replace(GRAPH, together=True)
+    state = folded(started("abc", GRAPH, together))
+    for i in range(9):
+        blocks = e.Block(GRAPH.id, 0, 10, 0.05 + i / 1000), e.Block(together.id, 0, 10, 0.1 + i / 1000)
+        state.apply(e.Round(run="abc", index=i, blocks=blocks, elapsed_s=i / 10))
+    result = summarise(state)
+    (slowdown,) = result.contention
+    assert "While the other devices compute" in (made := FORMATS[name][1](result, state))
+    assert slowdown.sentence in made or escape(slowdown.sentence) in made
+
+
 def test_hostile_text_stays_text():
     state = run(HOSTILE)
     result = summarise(state)

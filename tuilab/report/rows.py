@@ -333,6 +333,7 @@ def sections(result: RunResult) -> list[Section]:
         Section("Where a call's time goes", phase_lines(result)),
         Section(layers_title(result), layers_note(result), LAYER_HEAD, layer_rows(layers_in(result))),
         Section("What to do", advice(result)),
+        Section("While the other devices compute", [line.sentence for line in result.contention]),
         Section("Claims", (), CLAIM_HEAD, claim_rows(result)),
         Section("Doubts", doubts(result)),
     ]
