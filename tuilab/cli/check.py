@@ -12,7 +12,6 @@ import msgspec
 from tuilab.catalogue.validate import validate
 from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
 from tuilab.cli.fact_check import measure_document
-from tuilab.cli.options import as_json as json_of
 from tuilab.cli.options import columns, file_or_output, not_over, one_of
 from tuilab.cli.prove import prove_document
 from tuilab.cli.said import tell
@@ -37,7 +36,7 @@ from tuilab.documents.rules import rule as rule_of
 from tuilab.lab.command_line import typed
 from tuilab.lab.opening import STDIN, names_of_tensorflow, read_stdin
 from tuilab.model.errors import InputError
-from tuilab.model.files import SHARED, write_text
+from tuilab.model.files import SHARED, indented, write_text
 from tuilab.model.found import at_least
 from tuilab.model.scenario import BUDGETS, BudgetName
 from tuilab.report.rows import wrapped
@@ -292,7 +291,7 @@ def rule_lines(as_json: bool = False) -> Iterator[str]:
     if as_json:
         names = ("code", "title", "severity", "preview", "why", "remedy")
         rows = [{name: getattr(rule, name) for name in names} for rule in RULES]
-        yield json_of(rows)
+        yield indented(rows)
         return
     for rule in RULES:
         yield f"{rule.code}  {rule.title} ({rule.severity}{', preview' if rule.preview else ''})"

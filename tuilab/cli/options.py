@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 from tuilab.model.datasheets import SHEETS, name_of, sheet
 from tuilab.model.errors import InputError
+from tuilab.model.files import indented
 from tuilab.model.quantity import size
 
 one_of = partial(click.Choice, case_sensitive=False)
@@ -37,12 +37,8 @@ against_option = click.option(
 )
 
 
-def as_json(data: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
-
-
 def emit(data: Any) -> None:
-    click.echo(as_json(data))
+    click.echo(indented(data))
 
 
 def columns() -> int:

@@ -104,8 +104,7 @@ def about(host: Host) -> str:
 def words(machine: Machine) -> str:
     if said := whose(machine):
         return said
-    gpus = [gpu.description or gpu.name for gpu in machine.gpus]
-    return f"{', '.join(gpus) or machine.cpu}, TensorFlow {machine.tensorflow}"
+    return f"{', '.join(machine.gpu_names) or machine.cpu}, TensorFlow {machine.tensorflow}"
 
 
 def stops_of_hosts(known: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+
 from tuilab.model.errors import CannotBeReadError, InputError
 from tuilab.model.held import is_held
 from tuilab.model.sanitize import sanitize_line
@@ -236,3 +238,8 @@ def write_text(path: Path, parts: Iterable[str], mode: int = PRIVATE) -> None:
     with open_atomic(path, mode) as stream:
         for part in parts:
             stream.write(part.encode("utf-8", "replace"))
+
+
+def indented(value: object, indent: int = 2) -> str:
+    """Return the value as JSON for people and version control."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()

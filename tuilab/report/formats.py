@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-import msgspec
-
+from tuilab.model.files import indented
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 
@@ -11,7 +10,7 @@ Writer = Callable[[RunResult, RunState], str]
 
 
 def _json(result: RunResult, state: RunState) -> str:
-    return msgspec.json.format(msgspec.json.encode(result), indent=2).decode() + "\n"
+    return indented(result) + "\n"
 
 
 def _csv(result: RunResult, state: RunState) -> str:

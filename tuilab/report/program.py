@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import PurePath
 
-import msgspec
-
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.words import percent, times
+from tuilab.model.files import indented
 from tuilab.model.program import (
     PROGRAM,
     Bottleneck,
@@ -81,7 +80,7 @@ def _lines(page: Page) -> Iterator[str]:
         for part in page.parts:
             if part.share >= 0.005:
                 bar = "█" * round(30 * min(1.0, part.share))
-                spent = seconds(part.seconds, part.seconds / 20)
+                spent = seconds(part.seconds)
                 yield f"  {part.name:<{width}}  {percent(part.share):>6}  {spent:>8}  {bar}"
     for finding in page.findings:
         yield ""
@@ -155,7 +154,7 @@ def watching_cost(cost: Cost) -> str:
     if cost.processors_s is None:
         return text
     of = f" ({percent(cost.processors_share)} of the program's)" if cost.processors_share is not None else ""
-    return f"{text} and {seconds(cost.processors_s, cost.processors_s / 20)} of processor time{of}"
+    return f"{text} and {seconds(cost.processors_s)} of processor time{of}"
 
 
 def programs_text(together: Together) -> str:
@@ -175,7 +174,7 @@ def programs_json(together: Together) -> str:
     """Return the JSON text that `tuilab watch --json` prints: one page, or an object with several pages."""
     if len(together.programs) == 1:
         return page_json(together.programs[0])
-    return msgspec.json.format(msgspec.json.encode(together), indent=2).decode() + "\n"
+    return indented(together) + "\n"
 
 
 def figures(load: Load) -> list[str]:
@@ -321,7 +320,7 @@ def page_markdown(page: Page) -> str:
 
 
 def page_json(page: Page) -> str:
-    return msgspec.json.format(msgspec.json.encode(page), indent=2).decode() + "\n"
+    return indented(page) + "\n"
 
 
 FORMATS = {"markdown": page_markdown, "html": page_html, "json": page_json}

@@ -32,6 +32,7 @@ from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import write_bytes
 from tuilab.model.program import Told, Window
 from tuilab.model.sanitize import sanitize, sanitize_error, sanitize_line
+from tuilab.processes import write_all
 
 LONGEST_MESSAGE, LONGEST_FILE = 64 * 2**20, 512 * 2**20
 ATTACH_S = 60.0
@@ -342,9 +343,7 @@ class Hosted:
 
 def _write(data: bytes) -> None:
     with contextlib.suppress(OSError):
-        view = memoryview(data)
-        while len(view):
-            view = view[os.write(1, view) :]
+        write_all(1, data)
 
 
 def run(command: Sequence[str], listener: Listener, options: str = "") -> int:

@@ -15,7 +15,7 @@ from tuilab.model.scenario import Scenario
 from tuilab.worker.context import Context, Tell
 from tuilab.workloads import find
 from tuilab.workloads.base import Case, Function, Mark, Workload
-from tuilab.workloads.parts.device import move_to
+from tuilab.workloads.parts.device import move_to, resident
 
 MOST_SETS = 65_536
 LARGEST_L2 = 128 * 2**20
@@ -86,8 +86,7 @@ class ArmBuild:
         sets = [inputs] + [tuple(a.copy() for a in inputs) for _ in range(self._copies(inputs) - 1)]
 
         def on(place: str, arrays: Any) -> Any:
-            with tf.device(place):
-                return tuple(tf.identity(tf.convert_to_tensor(a)) for a in arrays)
+            return tuple(resident(tf, a, place) for a in arrays)
 
         def copy_in() -> Any:
             return pack([move_to(tf, tensor, device) for tensor in next_host()])

@@ -18,7 +18,7 @@ from tuilab.documents.report import CheckResult, DocumentReport, collapsed
 from tuilab.documents.rules.rule import Finding
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import UNDECODED, InputError
-from tuilab.model.files import SHARED, kind_of, open_regular, read_regular, write_bytes
+from tuilab.model.files import SHARED, indented, kind_of, open_regular, read_regular, write_bytes
 from tuilab.model.sanitize import sanitize_line
 
 # Suffixes of the files that are checked in a folder. Other files are checked only if the user names them.
@@ -272,8 +272,8 @@ def write_baseline(file: Path, results: Sequence[FileResult]) -> int:
         (r.path, f.code, text) for r in results for f, text in zip(r.findings, r.texts, strict=True)
     )
     known = [_Known(*key, count) for key, count in sorted(counts.items())]
-    data = msgspec.json.format(msgspec.json.encode(_Baseline(BASELINE_SCHEMA, known)), indent=1)
-    write_bytes(file, data + b"\n", SHARED)
+    data = indented(_Baseline(BASELINE_SCHEMA, known), 1) + "\n"
+    write_bytes(file, data.encode(), SHARED)
     return counts.total()
 
 

@@ -14,6 +14,7 @@ from tuilab.documents.checker.files import FileResult
 from tuilab.documents.report import DocumentLine, ExampleLine
 from tuilab.documents.rules import RULES
 from tuilab.documents.rules.rule import Finding
+from tuilab.model.files import indented
 from tuilab.model.found import Severity, at_least
 from tuilab.model.sanitize import sanitize_line
 
@@ -141,7 +142,7 @@ def as_json(results: Sequence[FileResult], tensorflow: str, target: str, level: 
         files=tuple(_file(result, level) for result in results),
         summary={"files": len(results), **{kind: counts[kind] for kind in ("error", "warning", "note")}},
     )
-    return msgspec.json.format(msgspec.json.encode(out), indent=2).decode()
+    return indented(out)
 
 
 def _leveled(example: ExampleLine, level: Severity) -> ExampleLine:
@@ -243,7 +244,7 @@ def sarif(results: Sequence[FileResult], level: Severity) -> str:
             }
         ],
     }
-    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode()
+    return indented(log)
 
 
 def _anchor(heading: str) -> str:

@@ -274,7 +274,7 @@ def _input_bound(
     takes no time.
     """
     step = case.of.times().median_s or 0.0
-    text = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) is input wait"
+    text = f"{percent(share)} of each step ({seconds(share * step)}) is input wait"
     if stage is not None:
         text += f"; {'a Python generator' if kind == 'generator' else _shown(stage)} is slowest"
         text += ", although it runs in parallel" if parallel else ""

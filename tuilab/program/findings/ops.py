@@ -116,9 +116,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
         return
     if any(op == "ReduceDataset" for op, *_ in of.nodes.values()):
         return  # the pipeline's threads launch the ops of a graph's loop over a dataset
-    each = (
-        f" of {seconds(spent * step / n, spent * step / n / 20)} each" if spent and profiled >= n / 2 else ""
-    )
+    each = f" of {seconds(spent * step / n)} each" if spent and profiled >= n / 2 else ""
     # A profile counts each pass of a loop and omits cheap ops that ran often; the graph has each op once.
     small = f"{plural(round(n), 'op')} {'ran in a step' if profiled >= n else 'in the graph of a step'}{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())

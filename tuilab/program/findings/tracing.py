@@ -34,12 +34,12 @@ def _compiling(case: Case) -> Iterator[Bottleneck]:
             continue
         calls = of.calls[number]
         name = of.functions[number].name.rpartition(".")[2]
-        each = f"{seconds(took / n, took / n / 20)} each"
+        each = f"{seconds(took / n)} each"
         usual = max(0.0, calls.spent + sum(t for t, _ in of.traces.get(number, ())) - took) / max(
             1, calls.n - n
         )
         if calls.n > n:
-            each += f", {seconds(usual, usual / 20)} for a known shape"
+            each += f", {seconds(usual)} for a known shape"
         text = f"{name} was compiled by XLA {n} times for {n} shapes: {each}"
         yield finding(case, "xla-recompiles", case.function_at(number), text, spent_s=spent)
 

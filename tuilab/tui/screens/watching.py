@@ -20,7 +20,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 
-from tuilab.analysis.words import percent
+from tuilab.analysis.words import capitalized, percent
 from tuilab.lab.offers import Offer
 from tuilab.lab.trial import attempt, can_try, refusal
 from tuilab.lab.watch import export
@@ -133,7 +133,7 @@ def bars(rows: Sequence[tuple[str, float, float]], width: int, most: int) -> lis
     return [
         (
             (f" {fit(words, name)} {percent(share):>6} ", TEXT),
-            (f"{seconds(spent, spent / 20):>8} ", MUTED),
+            (f"{seconds(spent):>8} ", MUTED),
             *gauge(share, max(0, width - name - 19), TextStyle("h2")),
         )
         for words, spent, share in rows
@@ -657,7 +657,7 @@ def where(row: "Bottleneck | OpRow | FunctionRow | Stage") -> str:
 
 def notes(page: Page) -> str:
     said = [watching_cost(page.cost)] * bool(page.cost.windows) + [*page.notes]
-    lines = [f"{note[:1].upper()}{note[1:]}." for note in said]
+    lines = [f"{capitalized(note)}." for note in said]
     if page.python:
         lines.append(f"Python {page.python}, TensorFlow {page.tensorflow}, on {page.host}.")
     return "\n".join(lines) or "No notes yet."
@@ -714,7 +714,7 @@ def functions_table() -> Table[FunctionRow]:
         Column("at", where, most=28),
         Column("traces", lambda row: f"{row.traces:,}", align="right", key=lambda row: row.traces),
         Column("calls", lambda row: f"{row.calls:,}", align="right", key=lambda row: row.calls),
-        Column("tracing", lambda row: seconds(row.tracing_s, row.tracing_s / 20) if row.tracing_s else "–",
+        Column("tracing", lambda row: seconds(row.tracing_s) if row.tracing_s else "–",
                align="right", key=lambda row: row.tracing_s),
         Column("functions", lambda row: f"{row.functions:,}" if row.functions > 1 else "", align="right",
                drop=1, sparse=True),
@@ -754,7 +754,7 @@ def account_table() -> Table[says.AccountLine]:
     """
     columns: list[Column[says.AccountLine]] = [
         Column("line", lambda row: row.text, most=48, flex=True),
-        Column("time", lambda row: seconds(row.seconds, row.seconds / 20), align="right"),
+        Column("time", lambda row: seconds(row.seconds), align="right"),
         Column("share", lambda row: percent(row.share), align="right"),
         Column("activity", lambda row: row.does, most=40, drop=1, style=lambda _: MUTED, sparse=True),
     ]

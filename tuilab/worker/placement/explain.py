@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from tuilab.analysis.words import listed
+from tuilab.analysis.words import first_few, listed
 from tuilab.model.arms import Arm, family, labels
 from tuilab.model.errors import InputError
 from tuilab.model.events import ops_of
@@ -175,9 +175,4 @@ def _kinds(stuck: Sequence[tuple[str, str, str]]) -> str:
     why: dict[str, list[str]] = {}
     for op, dtype, reason in stuck:
         why.setdefault(reason, []).append(f"{op} {dtype}".rstrip())
-    return ", ".join(f"{_listed(names)} ({reason})" for reason, names in why.items())
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = [f"{len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
-    return listed([*names[:MOST_NAMED], *more])
+    return ", ".join(f"{first_few(names, MOST_NAMED)} ({reason})" for reason, names in why.items())
