@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuilab.model.datasheets import LEAST_LAUNCH, SHEETS, sheet
+from tuilab.model.datasheets import LEAST_LAUNCH, SHEETS, recognised, sheet
 from tuilab.model.errors import InputError
 
 
@@ -20,6 +20,26 @@ def test_a_narrower_dtype_is_not_slower(name: str) -> None:
     peaks = [SHEETS[name].peak(dtype) for dtype in ("float64", "float32", "tf32", "bfloat16", "float16")]
     values = [peak.value for peak in peaks if peak is not None]
     assert len(values) == 5 and values == sorted(values)
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA A10", "a10"),
+        ("NVIDIA A100-SXM4-80GB", "a100"),
+        ("Tesla T4", "t4"),
+        ("NVIDIA GeForce RTX 4090", "rtx4090"),
+        ("NVIDIA L40S", "l40s"),
+        ("NVIDIA L4", "l4"),
+        ("NVIDIA GeForce RTX 3090 Ti", ""),
+        ("NVIDIA H100 NVL", ""),
+        ("NVIDIA RTX 6000 Ada Generation", ""),
+        ("", ""),
+    ],
+)
+def test_a_gpu_is_found_by_the_name_of_its_driver(said: str, name: str) -> None:
+    assert recognised(said) == name
 
 
 def test_a_name_is_found_in_any_spelling() -> None:

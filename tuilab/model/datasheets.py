@@ -124,6 +124,9 @@ SHEETS: dict[str, DataSheet] = {
     for name, gpu in _TABLE.gpus.items()
 }
 
+FASTER_KIN = {"ti", "super", "nvl", "ultra"}
+"""Suffixes that mark a different, possibly faster GPU with the same model number."""
+
 USUAL = "h100"
 
 
@@ -143,5 +146,22 @@ def name_of(found: DataSheet) -> str:
     return next((name for name, each in SHEETS.items() if each is found), _plain(found.name))
 
 
+def recognised(description: str) -> str:
+    """Return the data sheet's key for a GPU name as the driver reports it (`NVIDIA H100 80GB HBM3`); "" if
+    unknown.
+    """
+    words = _plain(description)
+    every = sorted(SHEETS, key=len, reverse=True)
+    # Try longer names first, and match whole words only, because A10 is a prefix of A100, and L4 of L40S.
+    return next((name for name in every if _whole(name, description) or words == name), "")
+
+
 def _plain(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
+
+
+def _whole(name: str, description: str) -> bool:
+    words = description.lower().replace("-", " ").split()
+    if FASTER_KIN & set(words):
+        return False
+    return name in words or name in ["".join(pair) for pair in zip(words, words[1:], strict=False)]
