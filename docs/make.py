@@ -25,7 +25,7 @@ from tuilab.analysis.ratios import logs, ratio, unpaired
 from tuilab.analysis.statistics import estimate, locate, median
 from tuilab.analysis.words import listed
 from tuilab.history import schema, store
-from tuilab.model import claims, events, preset, program, requests, result
+from tuilab.model import claims, events, preset, program, result
 from tuilab.model.parameters import Boolean, Choice, Parameter
 from tuilab.paths import shipped_folder
 from tuilab.presentation.titles import INDEX, make_index, titles
@@ -89,17 +89,19 @@ def _title(struct: type) -> str:
     return " ".join(words).replace("gpu", "GPU")
 
 
-def table(struct: type) -> str:
+def table(struct: type, defaults: bool = True) -> str:
     """Return a table of the struct's fields: name, type, default, meaning."""
     under = meanings(struct)
-    rows = ["| field | type | default | meaning |", "|---|---|---|---|"]
+    heads = ["field", "type", *["default"] * defaults, "meaning"]
+    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     for field in msgspec.structs.fields(struct):
         default = "" if field.required else f"`{_default(field)}`".replace("`its own`", "its own")
-        about = under.get(field.name, "").replace("|", "\\|")
-        rows.append(
-            f"| `{field.encode_name}` | {kind(field.type).replace('|', chr(92) + '|')} | {default} | {about} |"
-        )
-    return "\n".join(rows)
+        cells = [f"`{field.encode_name}`", kind(field.type), under.get(field.name, "")]
+        cells = [cell.replace("|", "\\|") for cell in cells]
+        if defaults:
+            cells.insert(2, default)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _default(field: Any) -> str:
@@ -196,7 +198,6 @@ def _parameter(parameter: Parameter) -> str:
 
 def formats_page() -> str:
     """Return formats.md: the objects of `--json`, recordings, the protocol, and the history."""
-    events_of, requests_of = get_args(events.Event), get_args(requests.Request)
     text = f"""\
         # Formats
 
@@ -236,13 +237,8 @@ def formats_page() -> str:
         order, beginning with `run-started`. A replay of the file shows the same screens as the run. A recording is never
         trusted: tuilab limits its size, checks its types, and removes control characters. The protocol version is {events.PROTOCOL}.
 
-        A worker (the process that measures) writes the same lines to its standard output (schema `event`):
-
-        {{events}}
-
-        The lab writes these requests to a worker's standard input (schema `request`):
-
-        {{requests}}
+        A worker (the process that measures) writes the same lines to its standard output; the schema `event` describes each of
+        them. The lab writes requests (schema `request`) to a worker's standard input.
 
         ## The history
 
@@ -262,20 +258,10 @@ def formats_page() -> str:
         A repaired file is named `history-recovered-….db`.
         """
     page = textwrap.dedent(text).format(
-        run=table(result.RunResult), arm=table(result.ArmResult), page=table(program.Page),
-        finding=table(program.Bottleneck), events=_lines(events_of), requests=_lines(requests_of),
+        run=table(result.RunResult, False), arm=table(result.ArmResult, False),
+        page=table(program.Page, False), finding=table(program.Bottleneck, False),
     )  # fmt: skip
     return re.sub(r"\[([^]]+)\]\(#[^)]*\)", r"\1", page)  # omit links between the tables
-
-
-def _lines(parts: tuple[type, ...]) -> str:
-    """Return a list of messages: the tag, and the first paragraph of its description."""
-    out = []
-    for part in parts:
-        about = inspect.cleandoc(part.__doc__ or "").partition("\n\n")[0] if not _plain(part) else ""
-        about = about.replace("\n", " ")
-        out.append(f"- `{part.__struct_config__.tag}`: {in_json(about)}")  # type: ignore[attr-defined]
-    return "\n".join(out)
 
 
 WIDTH, BAR = 60, 40
