@@ -33,6 +33,7 @@ from tuilab.model.quantity import size
 from tuilab.model.requests import Measure
 from tuilab.model.result import Crossover
 from tuilab.model.scenario import AS_IT_IS, BUDGET, BudgetName, Opening, Scenario, Sweep
+from tuilab.model.subject import Code, subject_of
 from tuilab.model.workload import Declaration
 from tuilab.workloads import find
 
@@ -418,7 +419,7 @@ def choose(
     settings = Settings.of(preset, own)
     with _as_typed():
         check_arms(msgspec.structs.replace(settings.arms, **arms), settings.declaration)
-    changes = parse_settings(settings.declaration, given, own is not None and ".py:" in own.file)
+    changes = parse_settings(settings.declaration, given, isinstance(subject_of(settings.file), Code))
     settings = settings.with_arms(**arms).with_values(changes)
     if preset.sweep and any(axis.parameter in changes for axis in preset.sweep.axes):
         settings = replace(settings, preset=msgspec.structs.replace(preset, sweep=None))

@@ -9,6 +9,7 @@ import psutil
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
 from tuilab.model.scenario import FORKED_CHASE_S
+from tuilab.model.subject import Code, subject_of
 from tuilab.runner.zygotes import COUNT, EACH, Zygotes, idle_processors, no_gpu_in_sight, possible, wanted
 
 BESIDE = 4
@@ -93,11 +94,9 @@ class Forking:
         Assumes that each process needs as much memory as the largest process so far. Returns 0 if the request
         is not for a forked process, and for user code, because loading user code may have side effects.
         """
-        if (
-            request.zygote is None
-            or request.scenario.file.rpartition(":")[0].endswith(".py")
-            or request.scenario.opening.code
-        ):
+        scenario = request.scenario
+        own = isinstance(subject_of(scenario.file), Code) or scenario.opening.code
+        if request.zygote is None or own:
             return 0
         room = psutil.virtual_memory().available // self._largest
         return max(0, min(idle_processors(), BESIDE - 1, room - 1))

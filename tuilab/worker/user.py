@@ -229,8 +229,7 @@ def versions(scenario: Scenario) -> dict[str, str]:
     """
     if not scenario.file:
         return {}
-    place, colon, _ = scenario.file.rpartition(":")
-    named = [scenario.file if not colon or scenario.file.endswith(".py") else place, scenario.opening.code]
+    named = [subject_of(scenario.file).path, scenario.opening.code]
     first = expanded(named[0])
     first = first if first.exists() else expanded(scenario.file)
     files = [first, *(expanded(name) for name in named[1:] if name), *_imported_files()]
