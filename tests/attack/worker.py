@@ -102,5 +102,5 @@ for line in channel.lines():
     elif isinstance(request, requests.Measure):
         inbox.put(request)
 channel.reader_gone()
-while channel.alone:
+while (spool := channel._spool) is not None and spool.alone:
     time.sleep(0.05)
