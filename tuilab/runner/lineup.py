@@ -22,7 +22,7 @@ class Further:
     """A worker process, and the part of a run that it measures; request is None until it measures.
 
     ready: True if its arms are built and it waits for its turn. gone: True if it will never measure.
-    heard: True if it has sent an event. spoilt: True if user code failed in it. zygote: the zygote that it
+    heard: True if it has sent an event. spoiled: True if user code failed in it. zygote: the zygote that it
     was forked from; None for a fresh process. scope: the files to which it is confined, as in `confined_to`.
     fresh: its memory in bytes when it became ready.
     """
@@ -32,7 +32,7 @@ class Further:
     ready: bool = False
     gone: bool = False
     heard: bool = False
-    spoilt: bool = False
+    spoiled: bool = False
     zygote: int | None = None
     scope: str = ""
     fresh: int = 0

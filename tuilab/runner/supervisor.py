@@ -296,12 +296,12 @@ class Supervisor:
             return
         self._earlier.note(event)
         self._on_event(event)
-        measuring.spoilt |= spoils(event, active)
+        measuring.spoiled |= spoils(event, active)
         if active is not None and ends(event, active):
             swollen = self._swollen()
             self._release()
             self.phase = "ready"
-            if measuring.spoilt or swollen:
+            if measuring.spoiled or swollen:
                 self._replace()
         if self.phase == "ready":
             self._next()
